@@ -1,0 +1,152 @@
+"""A record: one memory, its text fixed for ever, and the versions that say what became of it (RC-1 to RC-6).
+
+Instants are kept as text: given ones as they were given (IF-4), our own in UTC with milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from .scopes import Place
+from .times import instant, written
+
+
+class Status(StrEnum):
+    ACTIVE = "ACTIVE"
+    PENDING = "PENDING"
+    SUPERSEDED = "SUPERSEDED"
+    REJECTED = "REJECTED"
+    DELETED = "DELETED"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What one version changed. Numbers run 1, 2, 3 …; version 1 brought the record."""
+
+    number: int
+    status: Status
+    written_at: str
+    written_by: Mapping[str, Any]
+    replaced_by: str | None = None
+    confirmed_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    id: str
+    place: Place
+    summary: str
+    kind: str
+    created_at: str
+    source: str
+    versions: tuple[Version, ...]
+    content: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    priority: int = 50
+    confidence: float = 1.0
+    occurred_at: str | None = None
+    expires_at: str | None = None
+    replaces: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    stamp: int = 0  # grows with every version; the search index keeps the greatest
+
+    @property
+    def newest(self) -> Version:
+        return self.versions[-1]
+
+    @property
+    def version(self) -> int:
+        return self.newest.number
+
+    @property
+    def status(self) -> Status:
+        return self.newest.status
+
+    @property
+    def replaced_by(self) -> str | None:
+        return self.newest.replaced_by
+
+    def is_expired(self, now: datetime) -> bool:
+        """From that instant on nothing recalls, searches, lists or reads it (LC-1)."""
+        return self.expires_at is not None and instant(self.expires_at) <= now
+
+    def is_active(self, now: datetime) -> bool:
+        return self.status is Status.ACTIVE and not self.is_expired(now)
+
+    def at(self, number: int) -> Record | None:
+        """The record as it stood at that version."""
+        return replace(self, versions=self.versions[:number]) if 1 <= number <= self.version else None
+
+    def changed(self, status: Status, *, at: datetime, by: Mapping[str, Any], replaced_by: str | None = None) -> Record:
+        """The record with one more version."""
+        version = Version(self.version + 1, status, written(at), dict(by), replaced_by)
+        return replace(self, versions=(*self.versions, version), stamp=next_stamp(self.stamp, at))
+
+
+def next_stamp(previous: int, now: datetime) -> int:
+    """A number that only grows per record, also when the clock goes back."""
+    return max(previous + 1, int(now.timestamp() * 1000))
+
+
+def view(record: Record) -> dict[str, Any]:
+    """What a tool gives the model (API.md, "view"). Parts that are not built yet have no field."""
+    return {
+        "id": record.id,
+        "version": record.version,
+        "status": record.status.value,
+        "scope": record.place.scope.value,
+        "kind": record.kind,
+        "labels": dict(record.labels),
+        "summary": record.summary,
+        "content": record.content,
+        "priority": record.priority,
+        "replaces": list(record.replaces),
+        "replaced_by": record.replaced_by,
+        "source": record.source,
+        "occurred_at": record.occurred_at,
+        "created_at": record.created_at,
+    }
+
+
+def answer(record: Record, now: datetime) -> dict[str, Any]:
+    """The record for people and programs (SPEC section 4)."""
+    return {
+        **view(record),
+        "agent_id": record.place.agent_id,
+        **record.place.ids,
+        "confidence": record.confidence,
+        "expires_at": record.expires_at,
+        "expired": record.is_expired(now),
+        "confirmed_at": record.newest.confirmed_at,
+        "about": list(record.about),
+        "written_at": record.newest.written_at,
+        "written_by": _with_links(record.newest.written_by, record.place.agent_id),
+    }
+
+
+def _with_links(written_by: Mapping[str, Any], agent_id: str | None) -> dict[str, Any]:
+    turn_id = written_by.get("turn_id")
+    links = {}
+    if agent_id and turn_id:
+        turn = f"/v1/agents/{agent_id}/turns/{turn_id}"
+        links = {"turn": turn, "transcript": f"{turn}/transcript"}
+        links["agent_version"] = f"/v1/agents/{agent_id}/config?version={written_by.get('agent_version')}"
+    return {**{name: written_by.get(name) for name in WRITER_FIELDS}, "links": links}
+
+
+WRITER_FIELDS = (
+    "execution_id",
+    "invocation_id",
+    "agent_version",
+    "session_id",
+    "workflow_id",
+    "user_id",
+    "turn_id",
+    "conversation",
+    "tool_execution_id",
+)
+"""Who wrote a version; empty ones are not stored."""

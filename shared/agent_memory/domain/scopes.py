@@ -1,0 +1,86 @@
+"""Scopes: who a record belongs to, who sees it, and where a new one goes (SC-1, SC-2, SC-3).
+
+A `Place` is one scope of one owner: the border that nothing crosses. All places of a turn come from the turn's own ids
+(`places_of`), so nothing that a model sends can widen what it sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from .errors import ToolRefused
+
+
+class Scope(StrEnum):
+    """Narrow to broad."""
+
+    SESSION = "session"
+    WORKFLOW = "workflow"
+    USER = "user"
+    AGENT = "agent"
+    PLATFORM = "platform"
+
+    @property
+    def breadth(self) -> int:
+        return _BREADTH[self]
+
+
+_BREADTH = {scope: breadth for breadth, scope in enumerate(Scope)}
+
+
+class Place(NamedTuple):
+    """One scope of one owner. `agent_id` is None for platform; `owner` is None for agent and platform."""
+
+    scope: Scope
+    agent_id: str | None
+    owner: str | None = None
+
+    @property
+    def ids(self) -> dict[str, str | None]:
+        """The three id fields of a record that lies here."""
+        return {
+            "session_id": self.owner if self.scope is Scope.SESSION else None,
+            "workflow_id": self.owner if self.scope is Scope.WORKFLOW else None,
+            "user_id": self.owner if self.scope is Scope.USER else None,
+        }
+
+
+class TurnIds(NamedTuple):
+    """Whom a turn is for, as the harness named them."""
+
+    agent_id: str
+    session_id: str | None = None
+    workflow_id: str | None = None
+    user_id: str | None = None
+
+    def place(self, scope: Scope) -> Place | None:
+        """The turn's own place of that scope; None where the turn has no id for it."""
+        if scope is Scope.PLATFORM:
+            return Place(scope, None)
+        if scope is Scope.AGENT:
+            return Place(scope, self.agent_id)
+        owner = {Scope.SESSION: self.session_id, Scope.WORKFLOW: self.workflow_id, Scope.USER: self.user_id}[scope]
+        return Place(scope, self.agent_id, owner) if owner is not None else None
+
+
+def places_of(ids: TurnIds, scopes: Iterable[str]) -> list[Place]:
+    """The turn's places of these scopes, narrow to broad; scopes that the turn has no id for are left out (SC-2)."""
+    wanted = sorted({Scope(name) for name in scopes}, key=lambda scope: scope.breadth)
+    return [place for scope in wanted if (place := ids.place(scope))]
+
+
+def place_for_new(ids: TurnIds, writable: Sequence[str], chosen: str | None) -> Place:
+    """Where a record that the agent saves goes: the chosen scope, else the narrowest that is written (SC-3).
+
+    Raises `ToolRefused` (scope_not_allowed) naming what could be chosen: nothing lands in a broader scope because an id
+    was missing. Platform memory takes approval, which is not built yet: it is not among the choices."""
+    allowed = [scope for scope in Scope if scope in writable and scope is not Scope.PLATFORM]
+    possible = [scope.value for scope in allowed if ids.place(scope)]
+    scope = Scope(chosen) if chosen else (allowed[0] if allowed else None)
+    place = ids.place(scope) if scope in allowed else None
+    if place is None:
+        choices = f"scope takes {', '.join(possible)} here" if possible else "this agent saves nothing in this turn"
+        raise ToolRefused("scope_not_allowed", f"That scope cannot be written: {choices}.", argument="scope")
+    return place

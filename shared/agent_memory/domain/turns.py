@@ -1,0 +1,82 @@
+"""A turn's attempt: what it is for, and what has become of it (SPEC section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from .errors import Conflict
+from .scopes import TurnIds
+
+MAX_MESSAGES = 2000  # of one turn (IF-7)
+MAX_TOOL_CHANGES = 15  # of 25: the rest is the review's (TU-5); 25 × 3 actions + 12 fit one transaction
+
+
+class TurnStatus(StrEnum):
+    OPEN = "open"
+    ENDING = "ending"
+    COMMITTED = "committed"
+    ROLLED_BACK = "rolled_back"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One attempt. `sequence` is the last number of its transcript that is taken; `conflicts` and `memories` are what
+    the commit found and wrote."""
+
+    agent_id: str
+    turn_id: str
+    first_turn_id: str  # of attempt 1
+    attempt: int
+    agent_version: int
+    execution_id: str
+    invocation_id: str | None
+    started_at: str
+    time_zone: str = "UTC"
+    number: int | None = None
+    session_id: str | None = None
+    workflow_id: str | None = None
+    user_id: str | None = None
+    retry_of: str | None = None
+    status: TurnStatus = TurnStatus.OPEN
+    reason: str | None = None
+    error: str | None = None
+    outcome: str | None = None  # what the caller gave to `end`; a timeout gives none
+    ended_at: str | None = None
+    committed_at: str | None = None
+    sequence: int = 0
+    messages: int = 0
+    memories: Sequence[dict[str, Any]] = ()
+    conflicts: Sequence[dict[str, Any]] = ()
+
+    @property
+    def ids(self) -> TurnIds:
+        return TurnIds(self.agent_id, self.session_id, self.workflow_id, self.user_id)
+
+    def writer(self, conversation: str, tool_execution_id: str | None = None) -> dict[str, Any]:
+        """`written_by` of a version that this turn writes; what is empty is left out."""
+        names = ("execution_id", "invocation_id", "agent_version", "session_id", "workflow_id", "user_id", "turn_id")
+        by = {name: getattr(self, name) for name in names}
+        by |= {"conversation": conversation, "tool_execution_id": tool_execution_id}
+        return {name: value for name, value in by.items() if value is not None}
+
+    def require_open(self) -> None:
+        if self.status is not TurnStatus.OPEN:
+            raise not_open(self)
+
+
+def not_open(turn: Turn) -> Conflict:
+    return Conflict(f"The turn is {turn.status.value}; only an open turn takes this.", code="turn_not_open")
+
+
+def answer(turn: Turn, memories: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The turn as the API shows it. Of a turn without parts that are not built yet (review, preview, history) the
+    fields say so: nothing was reviewed, kept or lived apart."""
+    shown = {name: getattr(turn, name) for name in _SHOWN}
+    return {**shown, "status": turn.status.value, "memories": list(memories), "conflicts": list(turn.conflicts)}
+
+
+_HIDDEN = {"first_turn_id", "error", "outcome", "sequence", "messages", "status", "memories", "conflicts"}
+_SHOWN = [field.name for field in fields(Turn) if field.name not in _HIDDEN]

@@ -1,0 +1,102 @@
+"""Every key of both tables, and the one place that knows the letters.
+
+| table | partition | sort | what |
+|---|---|---|---|
+| memory | place | `R#<id>` | a live record |
+| | | `D#<id>` | an ended one: superseded or deleted |
+| | | `E#<id>#<model>` | its vectors by that model |
+| | | `H#<fingerprint>` | the record that last brought exactly these fields |
+| | | `U#<commit>` | unindexed: the ids and versions that one commit changed here |
+| | agent | `I#<id>` | pointer from a record's id to its place |
+| | agent | `C#<version>` | a version of the configuration |
+| | `#agents` | agent | that the agent exists |
+| execution | agent, turn | `TURN` | the attempt |
+| | | `NEWEST` | on the first attempt: which attempt is the newest |
+| | | `W#<n>` | staged changes, in order |
+| | | `M#<sequence>` | messages, those of one call in chunks |
+| | | `X#<sequence>` | events of the transcript, those of one call together |
+| | agent, session | `SESSION` | the last turn number |
+| | agent | `Z#<turn>` | a turn that is ending and not committed yet |
+
+The partition is the border between owners: `memory_partition` alone builds it. Ids escape `#` and `%`, so none can
+spell another's key; an agent's id holds neither (SC-5).
+"""
+
+from __future__ import annotations
+
+from agent_memory.domain.ports import Key
+from agent_memory.domain.scopes import Place, Scope, TurnIds
+
+LIVE, ENDED, VECTOR, FINGERPRINT, UNINDEXED = "R#", "D#", "E#", "H#", "U#"
+POINTER, CONFIGURATION = "I#", "C#"
+STAGED, MESSAGES, EVENTS, ENDING = "W#", "M#", "X#", "Z#"
+
+
+def escape(id: str) -> str:
+    return id.replace("%", "%25").replace("#", "%23")
+
+
+def unescape(text: str) -> str:
+    return text.replace("%23", "#").replace("%25", "%")
+
+
+def memory_partition(place: Place) -> str:
+    return f"{place.agent_id or ''}#{place.scope}#{escape(place.owner or '')}"
+
+
+def place_of(partition: str) -> Place:
+    agent_id, scope, owner = partition.split("#")
+    named = Scope(scope) in (Scope.SESSION, Scope.WORKFLOW, Scope.USER)
+    return Place(Scope(scope), agent_id or None, unescape(owner) if named else None)
+
+
+def record(place: Place, letter: str, id: str) -> Key:
+    return Key("memory", memory_partition(place), letter + id)
+
+
+def vector(place: Place, id: str, model: str) -> Key:
+    return Key("memory", memory_partition(place), f"{VECTOR}{id}#{model}")
+
+
+def pointer(agent_id: str, id: str) -> Key:
+    return Key("memory", agent_id, POINTER + id)
+
+
+def configuration(agent_id: str, version: int) -> Key:
+    return Key("memory", agent_id, f"{CONFIGURATION}{version:010}")
+
+
+def agent(agent_id: str) -> Key:
+    return Key("memory", "#agents", agent_id)
+
+
+def turn_partition(agent_id: str, turn_id: str) -> str:
+    return f"{agent_id}#turn#{turn_id}"
+
+
+def turn(agent_id: str, turn_id: str) -> Key:
+    return Key("execution", turn_partition(agent_id, turn_id), "TURN")
+
+
+def newest_attempt(agent_id: str, first_turn_id: str) -> Key:
+    return Key("execution", turn_partition(agent_id, first_turn_id), "NEWEST")
+
+
+def staged(agent_id: str, turn_id: str, number: int) -> Key:
+    return Key("execution", turn_partition(agent_id, turn_id), f"{STAGED}{number:04}")
+
+
+def messages(agent_id: str, turn_id: str, sequence: int) -> Key:
+    return Key("execution", turn_partition(agent_id, turn_id), f"{MESSAGES}{sequence:08}")
+
+
+def events(agent_id: str, turn_id: str, sequence: int) -> Key:
+    return Key("execution", turn_partition(agent_id, turn_id), f"{EVENTS}{sequence:08}")
+
+
+def session(ids: TurnIds) -> Key:
+    return Key("execution", f"{ids.agent_id}#session#{escape(ids.session_id or '')}", "SESSION")
+
+
+def ending(agent_id: str, turn_id: str) -> Key:
+    return Key("execution", agent_id, ENDING + turn_id)
