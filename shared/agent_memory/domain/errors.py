@@ -26,7 +26,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -108,17 +108,17 @@ class Throttled(Refused):
     retryable = True
 
 
-@dataclass
 class ToolRefused(AgentMemoryError):
     """A tool's call that is not carried out. The model reads `message`: what is allowed instead."""
 
-    code: str  # type: ignore[misc]
-    message: str
-    argument: str | None = None
-    details: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        super().__init__(self.message)
+    def __init__(
+        self, code: str, message: str, argument: str | None = None, details: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code  # type: ignore[misc]
+        self.message = message
+        self.argument = argument
+        self.details = dict(details or {})
 
 
 class ConditionFailed(AgentMemoryError):
