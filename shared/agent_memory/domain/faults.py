@@ -1,0 +1,127 @@
+"""What is wrong with a body, put into words: where, and what the place takes; never what was given.
+
+The words come from the model's own JSON Schema, so a limit is written once, at its field. Leaves to others: which
+status and code the whole refusal has, and rules that relate several fields (their validators say `takes(...)`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from . import text
+from .bodies import TAKES, UNICODE
+from .errors import Fault
+from .schema_words import Node
+
+MAX_FAULTS = 100  # a body of a megabyte can hold a hundred thousand, and the answer is read by a person
+MAX_NAME_CHARACTERS = 64  # of a name that the caller made up
+
+_UNKNOWN = "extra_forbidden"
+_NEEDS_EARLIER = "default_factory_not_called"  # a default that waits for a field that has a fault of its own
+_MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One fault, before it is worded for a body or a tool. `takes` completes "takes …", unless it is `unknown`."""
+
+    path: str
+    takes: str
+    unknown: bool = False
+    missing: bool = False
+
+
+def faults_of(error: ValidationError, model: type[BaseModel]) -> list[Fault]:
+    """The faults of a body of `model`, one a place, in the order of its fields."""
+    return [_fault(place) for place in places(error, model)]
+
+
+def tool_faults_of(error: ValidationError, model: type[BaseModel]) -> list[dict[str, str]]:
+    """The same for a tool's input, as the model reads them: `[{"argument": "labels.customer", "takes": "…"}]`."""
+    return [{"argument": place.path or "input", "takes": _sentence(place)} for place in places(error, model)]
+
+
+def places(error: ValidationError, model: type[BaseModel]) -> list[Place]:
+    """At most `MAX_FAULTS`, and one more that counts the rest."""
+    found: dict[str, Place] = {}
+    for place in _places(error, _schema_of(model)):
+        found.setdefault(place.path, place)
+    kept = list(found.values())[:MAX_FAULTS]
+    if len(found) > MAX_FAULTS:
+        kept.append(Place("", f"no body with {len(found) - MAX_FAULTS} faults more"))
+    return kept
+
+
+def path_of(location: Sequence[str | int]) -> str:
+    """`("memory", "scope", "read", 0)` as `memory.scope.read[0]`."""
+    path = ""
+    for step in location:
+        path += f"[{step}]" if isinstance(step, int) else f".{_name(step)}" if path else _name(step)
+    return path
+
+
+def _fault(place: Place) -> Fault:
+    if place.unknown:
+        return Fault(place.path, "unknown_field", f"is not a field here: the object {place.takes}")
+    return Fault(place.path, "invalid_request", f"{'is required: ' if place.missing else ''}takes {place.takes}")
+
+
+def _sentence(place: Place) -> str:
+    if place.unknown:
+        return f"nothing: it is not an argument, the tool {place.takes}"
+    return f"{place.takes} (required)" if place.missing else place.takes
+
+
+def _places(error: ValidationError, schema: Node) -> Iterator[Place]:
+    for detail in error.errors(include_url=False, include_input=False):
+        if detail["type"] != _NEEDS_EARLIER:
+            yield _place(detail, schema)
+
+
+def _place(detail: ErrorDetails, schema: Node) -> Place:
+    kind = detail["type"]
+    if kind == _UNKNOWN:
+        location, parent = _walk(detail["loc"][:-1], schema)
+        return Place(path_of([*location, detail["loc"][-1]]), _known(parent), unknown=True)
+    location, node = _walk(detail["loc"], schema)
+    if kind == TAKES:
+        return Place(path_of(location), detail["ctx"]["takes"])
+    if kind == "string_unicode":
+        return Place(path_of(location), UNICODE)
+    return Place(path_of(location), node.words(), missing=kind == _MISSING)
+
+
+def _walk(location: Sequence[str | int], root: Node) -> tuple[list[str | int], Node]:
+    """The steps that a caller can see, and the node of the last one."""
+    seen: list[str | int] = []
+    node = holder = root
+    for step in location:
+        if step == "[key]":
+            node = holder.names()
+        elif step in node.tags():  # pydantic names the alternative it chose; that is no part of the body
+            node = node.tags()[str(step)]
+        else:
+            seen.append(step)
+            holder, node = node, node.child(step)
+    return seen, node
+
+
+def _known(parent: Node) -> str:
+    names = ", ".join(parent.fields())
+    return f"takes {names}" if names else "takes no names"
+
+
+def _name(step: object) -> str:
+    name = text.without_lone_surrogates(str(step))
+    return name if len(name) <= MAX_NAME_CHARACTERS else name[:MAX_NAME_CHARACTERS] + "…"
+
+
+@lru_cache(maxsize=64)
+def _schema_of(model: type[BaseModel]) -> Node:
+    schema = model.model_json_schema()
+    return Node.of(schema, schema.get("$defs", {}))
