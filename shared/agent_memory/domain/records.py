@@ -92,6 +92,11 @@ def next_stamp(previous: int, now: datetime) -> int:
     return max(previous + 1, int(now.timestamp() * 1000))
 
 
+def searchable_text(record: Record) -> str:
+    """What words are looked for in: summary, content and label values (RK-1)."""
+    return "\n".join([record.summary, record.content or "", *record.labels.values()])
+
+
 def view(record: Record) -> dict[str, Any]:
     """What a tool gives the model (API.md, "view"). Parts that are not built yet have no field."""
     return {

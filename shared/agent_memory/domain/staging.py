@@ -1,4 +1,4 @@
-"""What a turn has staged, and what becomes of it: one rule for the commit and for the turn's own view (TU-1, TU-3, TU-8).
+"""What a turn has staged, and what becomes of it: one rule for the commit and the turn's own view (TU-1, TU-3, TU-8).
 
 Staged changes are a log: `Save` and `Remove`, in the order of the calls. `settle` plays it over the records as they
 stand now. Others may have been faster: a commit never fails for that, each such case is a `Conflict`.
@@ -22,8 +22,7 @@ class Save:
 
     record: Record
     places: Mapping[str, Place]  # where each replaced record lies
-    vectors: tuple[bytes, ...] = ()  # of its parts; none where the model did not answer
-    fingerprint: str = ""
+    fingerprint: str
 
     @property
     def changes(self) -> int:
@@ -68,7 +67,13 @@ class Settled:
 
     def memories(self) -> list[dict[str, Any]]:
         return [
-            {"id": r.id, "version": r.version, "status": r.status.value, "replaces": list(r.replaces), "source": r.source}
+            {
+                "id": r.id,
+                "version": r.version,
+                "status": r.status.value,
+                "replaces": list(r.replaces),
+                "source": r.source,
+            }
             for r in (self.after[id] for id in self.touched)
         ]
 
@@ -94,7 +99,7 @@ def settle(
     broader_kinds: Collection[str] = (),
     now: datetime,
 ) -> Settled:
-    """Play the log over `present`: the records that `targets` names, and what has replaced them, to the end of each chain.
+    """Play the log over `present`: the records that `targets` names and what has replaced them, chains to their end.
 
     reachable: the places that the turn both sees and writes. A replace follows its target no further than there, nor to
     a record of a kind whose precedence is broader than the new one's."""
@@ -126,9 +131,11 @@ class _Play:
 
     def remove(self, change: Remove) -> None:
         record = self._record(change.id)
-        if record is None or record.status is Status.DELETED:
-            self._conflict("delete", change.id, change.id, "nothing", record)
-        elif record.status is Status.SUPERSEDED and change.seen is Status.ACTIVE:
+        if (
+            record is None
+            or record.status is Status.DELETED
+            or (record.status is Status.SUPERSEDED and change.seen is Status.ACTIVE)
+        ):
             self._conflict("delete", change.id, change.id, "nothing", record)
         else:
             self._change(change.id, Status.DELETED, change.by)

@@ -7,6 +7,7 @@
 | | | `E#<id>#<model>` | its vectors by that model |
 | | | `H#<fingerprint>` | the record that last brought exactly these fields |
 | | | `U#<commit>` | unindexed: the ids and versions that one commit changed here |
+| | `#unembedded` | `<id>` | a record that waits for the model; the index has it by its words alone |
 | | agent | `I#<id>` | pointer from a record's id to its place |
 | | agent | `C#<version>` | a version of the configuration |
 | | `#agents` | agent | that the agent exists |
@@ -16,7 +17,6 @@
 | | | `M#<sequence>` | messages, those of one call in chunks |
 | | | `X#<sequence>` | events of the transcript, those of one call together |
 | | agent, session | `SESSION` | the last turn number |
-| | agent | `Z#<turn>` | a turn that is ending and not committed yet |
 
 The partition is the border between owners: `memory_partition` alone builds it. Ids escape `#` and `%`, so none can
 spell another's key; an agent's id holds neither (SC-5).
@@ -29,7 +29,7 @@ from agent_memory.domain.scopes import Place, Scope, TurnIds
 
 LIVE, ENDED, VECTOR, FINGERPRINT, UNINDEXED = "R#", "D#", "E#", "H#", "U#"
 POINTER, CONFIGURATION = "I#", "C#"
-STAGED, MESSAGES, EVENTS, ENDING = "W#", "M#", "X#", "Z#"
+STAGED, MESSAGES, EVENTS = "W#", "M#", "X#"
 
 
 def escape(id: str) -> str:
@@ -70,6 +70,10 @@ def agent(agent_id: str) -> Key:
     return Key("memory", "#agents", agent_id)
 
 
+def unembedded(id: str) -> Key:
+    return Key("memory", "#unembedded", id)
+
+
 def turn_partition(agent_id: str, turn_id: str) -> str:
     return f"{agent_id}#turn#{turn_id}"
 
@@ -96,7 +100,3 @@ def events(agent_id: str, turn_id: str, sequence: int) -> Key:
 
 def session(ids: TurnIds) -> Key:
     return Key("execution", f"{ids.agent_id}#session#{escape(ids.session_id or '')}", "SESSION")
-
-
-def ending(agent_id: str, turn_id: str) -> Key:
-    return Key("execution", agent_id, ENDING + turn_id)

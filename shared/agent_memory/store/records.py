@@ -6,7 +6,7 @@ Reads give `Record`s whatever their expiry: `is_active` is the reader's to ask.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +27,14 @@ class Unindexed:
     key: Key
     ids: tuple[str, ...]
 
+    @property
+    def place(self) -> Place:
+        return keys.place_of(self.key.partition)
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A live record with its vectors; none where it was not embedded."""
+    """A record with its vectors; none where it was not embedded."""
 
     record: Record
     vectors: tuple[bytes, ...] = ()
@@ -56,11 +60,14 @@ class Records:
         found = self._table.get_many(keys.record(place, keys.LIVE, id) for id, place in places.items())
         return {r.id: r for r in (_record(Row(*row)) for row in found.items())}
 
-    def with_vectors(self, places: Mapping[str, Place], model: str) -> dict[str, Stored]:
-        """Live records with their vectors, one read."""
-        wanted = [keys.record(place, keys.LIVE, id) for id, place in places.items()]
+    def stored(self, places: Mapping[str, Place], model: str) -> list[Stored]:
+        """Live and ended records with their vectors, one read."""
+        wanted = [keys.record(place, letter, id) for id, place in places.items() for letter in (keys.LIVE, keys.ENDED)]
         wanted += [keys.vector(place, id, model) for id, place in places.items()]
-        return _joined([Row(*row) for row in self._table.get_many(wanted).items()])
+        rows = [Row(*row) for row in self._table.get_many(wanted).items()]
+        vectors = {row.key.sort.split("#")[1]: _parts(row.item) for row in rows if row.key.sort.startswith(keys.VECTOR)}
+        records = [_record(row) for row in rows if not row.key.sort.startswith(keys.VECTOR)]
+        return [Stored(record, vectors.get(record.id, ())) for record in records]
 
     def vectors(self, places: Mapping[str, Place], model: str) -> dict[str, tuple[bytes, ...]]:
         found = self._table.get_many(keys.vector(place, id, model) for id, place in places.items())
@@ -77,19 +84,11 @@ class Records:
     def of_agent(self, agent_id: str, *, before: str | None = None, limit: int) -> dict[str, Place]:
         """Pointers of the agent's records, newest first, staged ones among them."""
         after = keys.POINTER + before if before else None
-        rows = self._table.query(
-            "memory", agent_id, prefix=keys.POINTER, newest_first=True, after=after, limit=limit
-        )
+        rows = self._table.query("memory", agent_id, prefix=keys.POINTER, newest_first=True, after=after, limit=limit)
         return {row.key.sort.removeprefix(keys.POINTER): keys.place_of(row.item["partition"]) for row in rows}
 
-    def everything(self, place: Place, model: str) -> list[Stored]:
-        """All live records of a place with their vectors, for a rebuild of the index."""
-        partition = keys.memory_partition(place)
-        rows = [r for letter in (keys.LIVE, keys.VECTOR) for r in self._table.query("memory", partition, prefix=letter)]
-        return list(_joined([r for r in rows if not _of_other_model(r, model)]).values())
-
     def unindexed(self, place: Place) -> list[Unindexed]:
-        """The newest commits that the index has not shown, newest first; one more than `BACKLOG` where there are more."""
+        """The newest commits that the index has not shown, newest first: one more than `BACKLOG` at most."""
         rows = self._table.query(
             "memory", keys.memory_partition(place), prefix=keys.UNINDEXED, newest_first=True, limit=BACKLOG + 1
         )
@@ -102,18 +101,44 @@ class Records:
 
     # -- writing
 
-    def put_vectors(self, vectors: Mapping[str, Sequence[bytes]], places: Mapping[str, Place], model: str) -> None:
-        puts = [Put(keys.vector(places[id], id, model), _vector_item(parts)) for id, parts in vectors.items() if parts]
-        if puts:
-            self._table.write_many(puts)
+    def stage(self, record: Record, vectors: Sequence[bytes], model: str) -> list[Put]:
+        """What lies in the memory table before the commit, which has no room for it: the pointer, and the vectors. Both
+        lead to nothing while the record itself is not there."""
+        puts = [Put(keys.pointer(record.place.agent_id or "", record.id), _pointer(record.place))]
+        return [*puts, *([_vector_put(record.place, record.id, vectors, model)] if vectors else [])]
 
-    def forget_pointers(self, agent_id: str, ids: Iterable[str]) -> None:
-        """Of records that never came to be."""
-        self._table.write_many([Delete(keys.pointer(agent_id, id)) for id in ids])
+    def forget(self, agent_id: str, places: Mapping[str, Place], model: str) -> list[Delete]:
+        """Takes back what was staged of records that never came to be."""
+        vectors = [Delete(keys.vector(place, id, model)) for id, place in places.items()]
+        return [*vectors, *(Delete(keys.pointer(agent_id, id)) for id in places)]
 
-    def indexed(self, done: Iterable[Key]) -> None:
-        """The index shows these commits."""
-        self._table.write_many([Delete(key) for key in done])
+    def put_vectors(self, places: Mapping[str, Place], vectors: Mapping[str, Sequence[bytes]], model: str) -> None:
+        self._table.write_many([_vector_put(places[id], id, parts, model) for id, parts in vectors.items() if parts])
+
+    # -- indexing
+
+    def commits(self, commits: Sequence[Key]) -> list[Unindexed]:
+        """Those of the commits that still wait for the index."""
+        return [Unindexed(key, tuple(item["ids"])) for key, item in self._table.get_many(commits).items()]
+
+    def indexed(self, commits: Sequence[Unindexed], refused: Collection[str]) -> None:
+        """The index shows these commits: strike them off, but for the records that it refused. Those stay unindexed,
+        and so are read with every search of their place."""
+        left = [(commit.key, [id for id in commit.ids if id in refused]) for commit in commits]
+        self._table.write_many([Put(key, {"ids": ids, "refused": True}) if ids else Delete(key) for key, ids in left])
+
+    def wait_for_embedding(self, places: Mapping[str, Place]) -> None:
+        self._table.write_many([Put(keys.unembedded(id), _pointer(place)) for id, place in places.items()])
+
+    def unembedded(self, *, limit: int) -> dict[str, Place]:
+        """Records that wait for the model, oldest first."""
+        rows = self._table.query("memory", keys.unembedded("").partition, limit=limit)
+        return {row.key.sort: keys.place_of(row.item["partition"]) for row in rows}
+
+    def embedded(self, ids: Iterable[str]) -> None:
+        self._table.write_many([Delete(keys.unembedded(id)) for id in ids])
+
+    # -- a commit
 
     def writes(self, settled: Settled, fingerprints: Mapping[str, str], commit_id: str) -> list[Write]:
         """What a commit writes of records: each put or moved, its fingerprint, and one `Unindexed` for each place.
@@ -131,9 +156,12 @@ class Records:
         return writes
 
 
-def pointer_write(agent_id: str, record: Record) -> Put:
-    """Staged together with the record itself: a commit has no room for it."""
-    return Put(keys.pointer(agent_id, record.id), {"partition": keys.memory_partition(record.place)})
+def _vector_put(place: Place, id: str, vectors: Sequence[bytes], model: str) -> Put:
+    return Put(keys.vector(place, id, model), {"parts": len(vectors), "vectors": b"".join(vectors)})
+
+
+def _pointer(place: Place) -> Item:
+    return {"partition": keys.memory_partition(place)}
 
 
 def _moves(before: Record | None, after: Record) -> list[Write]:
@@ -175,7 +203,7 @@ def _stored_version(version: Version) -> dict[str, Any]:
 
 
 def loaded(id: str, place: Place, item: Item) -> Record:
-    plain = {name: item.get(name) for name in _PLAIN}
+    plain: dict[str, Any] = {name: item.get(name) for name in _PLAIN}
     return Record(
         id=id,
         place=place,
@@ -191,7 +219,12 @@ def loaded(id: str, place: Place, item: Item) -> Record:
 
 def _loaded_version(number: int, stored: dict[str, Any]) -> Version:
     return Version(
-        number, Status(stored["status"]), stored["at"], stored["by"], stored.get("replaced_by"), stored.get("confirmed_at")
+        number,
+        Status(stored["status"]),
+        stored["at"],
+        stored["by"],
+        stored.get("replaced_by"),
+        stored.get("confirmed_at"),
     )
 
 
@@ -199,20 +232,6 @@ def _record(row: Row) -> Record:
     return loaded(row.key.sort[2:], keys.place_of(row.key.partition), row.item)
 
 
-def _vector_item(parts: Sequence[bytes]) -> Item:
-    return {"parts": len(parts), "vectors": b"".join(parts)}
-
-
 def _parts(item: Item) -> tuple[bytes, ...]:
     size = len(item["vectors"]) // item["parts"]
     return tuple(item["vectors"][n : n + size] for n in range(0, len(item["vectors"]), size))
-
-
-def _of_other_model(row: Row, model: str) -> bool:
-    return row.key.sort.startswith(keys.VECTOR) and row.key.sort.split("#", 2)[2] != model
-
-
-def _joined(rows: Sequence[Row]) -> dict[str, Stored]:
-    vectors = {r.key.sort.split("#")[1]: _parts(r.item) for r in rows if r.key.sort.startswith(keys.VECTOR)}
-    live = [_record(r) for r in rows if r.key.sort.startswith(keys.LIVE)]
-    return {record.id: Stored(record, vectors.get(record.id, ())) for record in live}

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from agent_memory.domain.errors import ConditionFailed, TooLarge
-from agent_memory.domain.ports import Absent, AllOf, Check, Delete, Equals, Item, Key, Put, Row, Table, Write
+from agent_memory.domain.ports import Absent, AllOf, Check, Delete, Equals, Item, Put, Row, Table, Write
 from agent_memory.domain.records import Status
 from agent_memory.domain.scopes import TurnIds
 from agent_memory.domain.staging import Remove, Save, Staged
@@ -76,18 +76,6 @@ class Turns:
     def begin(self, turn: Turn) -> Put:
         return Put(keys.turn(turn.agent_id, turn.turn_id), _stored(turn), Absent())
 
-    def mark_ending(self, turn: Turn) -> Put:
-        item: Item = {"session_id": turn.session_id} if turn.session_id is not None else {}
-        return Put(keys.ending(turn.agent_id, turn.turn_id), item)
-
-    def unmark_ending(self, turn: Turn) -> Delete:
-        return Delete(keys.ending(turn.agent_id, turn.turn_id))
-
-    def ending(self, agent_id: str) -> dict[str, str | None]:
-        """Turns of the agent that are ending: their sessions by turn id, oldest first."""
-        rows = self._table.query("execution", agent_id, prefix=keys.ENDING)
-        return {row.key.sort.removeprefix(keys.ENDING): row.item.get("session_id") for row in rows}
-
     # -- staged changes
 
     def staged(self, agent_id: str, turn_id: str) -> list[Staged]:
@@ -95,13 +83,17 @@ class Turns:
         rows = self._table.query("execution", keys.turn_partition(agent_id, turn_id), prefix=keys.STAGED)
         return [_staged(row.item) for row in rows]
 
+    def nothing_staged_behind(self, turn: Turn, count: int) -> Check:
+        """The log still has `count` entries: a call that entered before the commit has not staged since."""
+        return Check(keys.staged(turn.agent_id, turn.turn_id, count + 1), Absent())
+
     def stage(self, turn: Turn, number: int, change: Staged) -> Put:
         """The log's entry `number`, from 1; fails where another call was faster."""
         return Put(keys.staged(turn.agent_id, turn.turn_id, number), _staged_item(change), Absent())
 
-    def forget_staged(self, turn: Turn, count: int) -> None:
-        """After the end: what was staged is written, or never will be."""
-        self._table.write_many(Delete(keys.staged(turn.agent_id, turn.turn_id, n)) for n in range(1, count + 1))
+    def forget_staged(self, turn: Turn, count: int) -> list[Delete]:
+        """At the end: what was staged is written, or never will be."""
+        return [Delete(keys.staged(turn.agent_id, turn.turn_id, n)) for n in range(1, count + 1)]
 
     # -- transcript
 
@@ -114,14 +106,11 @@ class Turns:
         puts: list[Put] = []
         for chunk in _chunks(messages):
             packed = zlib.compress(json.dumps(chunk, ensure_ascii=False).encode(), 1)
-            puts.append(Put(keys.messages(turn.agent_id, turn.turn_id, first), {"count": len(chunk), "packed": packed}))
+            puts.append(Put(keys.messages(turn.agent_id, turn.turn_id, first), {"packed": packed}))
             first += len(chunk)
         if sum(len(put.item["packed"]) for put in puts) > MESSAGES_BYTES:
             raise TooLarge("These messages do not fit one call: send fewer at a time.")
         return puts
-
-    def record(self, put: Put) -> None:
-        self._table.write_many([put])
 
     def transcript(
         self, agent_id: str, turn_id: str, *, after: int, limit: int, types: Sequence[str]
@@ -135,11 +124,14 @@ class Turns:
     def _events_after(
         self, agent_id: str, turn_id: str, prefix: str, after: int, limit: int, types: Sequence[str]
     ) -> list[dict[str, Any]]:
-        partition, found = keys.turn_partition(agent_id, turn_id), []
+        partition = keys.turn_partition(agent_id, turn_id)
+        found: list[dict[str, Any]] = []
         start = self._item_before(partition, prefix, after) if after else None
         while len(found) < limit:
             rows = self._table.query("execution", partition, prefix=prefix, after=start, limit=limit)
-            found += [e for r in rows for e in _events(r) if e["sequence"] > after and (not types or e["type"] in types)]
+            found += [
+                e for r in rows for e in _events(r) if e["sequence"] > after and (not types or e["type"] in types)
+            ]
             if len(rows) < limit:
                 break
             start = rows[-1].key.sort
@@ -151,10 +143,14 @@ class Turns:
         rows = self._table.query("execution", partition, prefix=prefix, newest_first=True, after=behind, limit=2)
         return rows[1].key.sort if len(rows) > 1 else None
 
-    # -- one transaction
+    # -- writing
 
     def transact(self, writes: Sequence[Write]) -> None:
         self._table.transact(writes)
+
+    def write(self, writes: Sequence[Put | Delete]) -> None:
+        """Outside a transaction: what nothing else depends on."""
+        self._table.write_many(writes)
 
 
 _OPEN = Equals("status", TurnStatus.OPEN.value)
@@ -176,7 +172,7 @@ def _staged_item(change: Staged) -> Item:
     if isinstance(change, Save):
         record = change.record
         item = record_items.stored(record) | {"op": "save", "id": record.id, "fingerprint": change.fingerprint}
-        item |= {"partition": keys.memory_partition(record.place), "vectors": list(change.vectors)}
+        item |= {"partition": keys.memory_partition(record.place)}
         return item | {"places": {id: keys.memory_partition(place) for id, place in change.places.items()}}
     where = {"id": change.id, "partition": keys.memory_partition(change.place)}
     return {"op": "remove", **where, "seen": change.seen.value, "by": dict(change.by)}
@@ -188,7 +184,7 @@ def _staged(item: Item) -> Staged:
         return Remove(item["id"], place, Status(item["seen"]), item["by"])
     places = {id: keys.place_of(partition) for id, partition in item["places"].items()}
     record = record_items.loaded(item["id"], place, item)
-    return Save(record, places, tuple(item["vectors"]), item["fingerprint"])
+    return Save(record, places, item["fingerprint"])
 
 
 def _chunks(messages: Sequence[Mapping[str, Any]]) -> Iterable[list[Mapping[str, Any]]]:
@@ -213,7 +209,3 @@ def _events(row: Row) -> list[dict[str, Any]]:
 
 def _unpacked(item: Item) -> list[dict[str, Any]]:
     return list(json.loads(zlib.decompress(item["packed"])))
-
-
-def key_of(turn: Turn) -> Key:
-    return keys.turn(turn.agent_id, turn.turn_id)

@@ -1,0 +1,158 @@
+"""Begin a turn, or another attempt of one (TU-6, TU-7, TU-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agent_memory.domain.errors import ConditionFailed, Conflict, NotAllowed, NotFound, StoreUnavailable
+from agent_memory.domain.ports import Write
+from agent_memory.domain.times import written
+from agent_memory.domain.turns import Turn, TurnStatus
+from agent_memory.store.agents import Configured
+
+from .configure import configuration_of
+from .end import forget
+from .messages import message_events
+from .services import Services
+
+_TRIES = 20  # each lost try is another turn of the session that began
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What the harness says of a turn; ids left out of a retry are inherited."""
+
+    session_id: str | None = None
+    workflow_id: str | None = None
+    user_id: str | None = None
+    execution_id: str | None = None
+    invocation_id: str | None = None
+    agent_version: int | None = None
+    retry_of: str | None = None
+    started_at: str | None = None
+    time_zone: str | None = None
+    messages: Sequence[Any] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    turn: Turn
+    writes: list[Write]
+    supersedes: Turn | None = None  # an open attempt that this one rolls back
+
+
+def begin(services: Services, agent_id: str, beginning: Beginning) -> Turn:
+    """Begin the turn in one transaction; its messages are in it or the turn is not there."""
+    configured = configuration_of(services, agent_id)
+    for _ in range(_TRIES):
+        attempt = _attempt(services, configured, beginning)
+        try:
+            services.turns.transact(attempt.writes)
+        except ConditionFailed:
+            continue  # another turn took the number, or another retry was faster: look again
+        if attempt.supersedes:
+            forget(services, attempt.supersedes)
+        return attempt.turn
+    raise StoreUnavailable("Other turns of this session kept beginning at once; send it again.")
+
+
+def _attempt(services: Services, newest: Configured, beginning: Beginning) -> _Attempt:
+    if beginning.retry_of:
+        return _retry(services, newest, beginning)
+    version = _version(services, newest, beginning.agent_version)
+    _check_session(version, beginning.session_id)
+    turn = _new_turn(services, version, beginning)
+    writes: list[Write] = []
+    if turn.session_id is not None:
+        turn = replace(turn, number=services.turns.last_number(turn.ids) + 1)
+        writes.append(services.turns.take_number(turn.ids, turn.number or 1))
+    return _Attempt(*_with_messages(services, turn, beginning, writes))
+
+
+def _retry(services: Services, newest: Configured, beginning: Beginning) -> _Attempt:
+    named = services.turns.get(newest.agent_id, beginning.retry_of or "")
+    if named is None:
+        raise NotFound("retry_of takes a turn of this agent.")
+    previous_id = services.turns.newest_attempt(newest.agent_id, named.first_turn_id)
+    previous = services.turns.get(newest.agent_id, previous_id) or named
+    if previous.status is TurnStatus.COMMITTED:
+        raise Conflict("The turn's newest attempt is committed: it is not retried.", code="not_retryable")
+    inherited = _inherit(previous, beginning)
+    version = _version(services, newest, beginning.agent_version)
+    _check_session(version, inherited.session_id)
+    turn = replace(
+        _new_turn(services, version, inherited),
+        first_turn_id=previous.first_turn_id,
+        attempt=previous.attempt + 1,
+        number=previous.number,
+        retry_of=beginning.retry_of,
+    )
+    writes: list[Write] = [services.turns.take_attempt(turn, previous.turn_id)]
+    supersedes = previous if previous.status is TurnStatus.OPEN else None
+    if supersedes:
+        writes += _superseding(services, supersedes)
+    return _Attempt(*_with_messages(services, turn, beginning, writes), supersedes)
+
+
+def _superseding(services: Services, previous: Turn) -> list[Write]:
+    now = written(services.clock.now())
+    ended = replace(
+        previous, status=TurnStatus.ROLLED_BACK, reason="superseded", ended_at=now, sequence=previous.sequence + 1
+    )
+    event = {"type": "turn.rolled_back", "at": now, "reason": "superseded"}
+    return [services.turns.change(previous, ended), services.turns.events(ended, ended.sequence, [event])]
+
+
+def _inherit(previous: Turn, beginning: Beginning) -> Beginning:
+    """A retry is for the same session, workflow and user; other values are refused (TU-6)."""
+    given = {name: getattr(beginning, name) for name in ("session_id", "workflow_id", "user_id")}
+    same = {name: getattr(previous, name) for name in given}
+    if differing := [name for name, value in given.items() if value is not None and value != same[name]]:
+        raise NotAllowed(f"{', '.join(differing)}: a retry takes the same as its turn.", code="retry_mismatch")
+    return replace(beginning, **same)
+
+
+def _new_turn(services: Services, configured: Configured, beginning: Beginning) -> Turn:
+    now = services.clock.now()
+    turn_id = services.ids.new(now)
+    return Turn(
+        agent_id=configured.agent_id,
+        turn_id=turn_id,
+        first_turn_id=turn_id,
+        attempt=1,
+        agent_version=configured.version,
+        execution_id=beginning.execution_id or turn_id,
+        invocation_id=beginning.invocation_id,
+        started_at=beginning.started_at or written(now),
+        time_zone=beginning.time_zone or "UTC",
+        session_id=beginning.session_id,
+        workflow_id=beginning.workflow_id,
+        user_id=beginning.user_id,
+    )
+
+
+def _with_messages(
+    services: Services, turn: Turn, beginning: Beginning, writes: list[Write]
+) -> tuple[Turn, list[Write]]:
+    count = len(beginning.messages)
+    turn = replace(turn, sequence=turn.sequence + count, messages=turn.messages + count)
+    events = message_events(services, beginning.messages)
+    return turn, [services.turns.begin(turn), *writes, *services.turns.messages(turn, 1, events)]
+
+
+def _version(services: Services, newest: Configured, wanted: int | None) -> Configured:
+    if wanted is None or wanted == newest.version:
+        return newest
+    found = services.agents.version(newest.agent_id, wanted)
+    if found is None:
+        raise NotAllowed("agent_version takes a version that was stored.", code="unknown_version")
+    return found
+
+
+def _check_session(configured: Configured, session_id: str | None) -> None:
+    if configured.config.sessions and session_id is None:
+        raise NotAllowed("This agent has sessions: session_id is required.", code="session_required")
+    if not configured.config.sessions and session_id is not None:
+        raise NotAllowed("This agent has no sessions: leave session_id out.", code="session_not_allowed")

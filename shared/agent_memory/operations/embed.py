@@ -1,0 +1,64 @@
+"""Embedding what is asked and what is stored, and what it cost (RL-6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from agent_memory.domain.errors import EmbedderUnavailable
+from agent_memory.domain.parts import parts, record_text
+from agent_memory.domain.records import Record
+from agent_memory.domain.vectors import packed
+
+from .services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One call of the embedding model. No limit counts it."""
+
+    model: str
+    input_tokens: int
+    cached: bool
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "purpose": "embed",
+            "model": self.model,
+            "input_tokens": self.input_tokens,
+            "cached": self.cached,
+            "limited": False,
+        }
+
+    def event(self, at: str, what_for: str) -> dict[str, Any]:
+        return {"type": "usage", "at": at, **self.shown(), "output_tokens": 0, "for": what_for}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query's vector. None: the model did not answer (`down`), or has nothing to say of this text."""
+
+    vector: list[float] | None
+    usage: Usage | None
+    down: bool = False
+
+
+def embed_query(services: Services, text: str) -> Asked:
+    try:
+        embedded = services.embedder.embed([text], query=True)
+    except EmbedderUnavailable:
+        return Asked(None, None, down=True)
+    usage = Usage(services.embedder.model, embedded.tokens, embedded.cached)
+    return Asked(embedded.vectors[0], usage)
+
+
+def embed_record(services: Services, record: Record) -> tuple[list[bytes], Usage | None]:
+    """Vectors of a record's parts. None where the model does not answer: the record is saved all the same, found by its
+    words, and embedded when it is indexed (RK-6)."""
+    texts = parts(record_text(record.summary, record.content), services.embedder.window)
+    try:
+        embedded = services.embedder.embed(texts)
+    except EmbedderUnavailable:
+        return [], None
+    usage = Usage(services.embedder.model, embedded.tokens, embedded.cached)
+    return [packed(vector) for vector in embedded.vectors if vector is not None], usage

@@ -1,0 +1,59 @@
+"""Entering a turn: every route of an open turn begins here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_memory.domain.configuration import AgentConfig
+from agent_memory.domain.errors import NotFound
+from agent_memory.domain.scopes import Place, places_of
+from agent_memory.domain.turns import Turn
+from agent_memory.store.agents import Configured
+
+from .services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """An open turn with the configuration that it began on, and the numbers it may give to `events` events."""
+
+    turn: Turn
+    config: AgentConfig
+    first: int  # the first sequence number that this call has reserved
+
+    @property
+    def visible(self) -> list[Place]:
+        """Narrow to broad; none with memory off."""
+        memory = self.config.memory
+        return places_of(self.turn.ids, memory.scope.read) if memory.enabled else []
+
+    @property
+    def writable(self) -> list[Place]:
+        memory = self.config.memory
+        return places_of(self.turn.ids, memory.scope.write) if memory.enabled else []
+
+    @property
+    def reachable(self) -> set[Place]:
+        """Whose records the turn may replace and delete."""
+        return set(self.visible) & set(self.writable)
+
+
+def find_turn(services: Services, agent_id: str, turn_id: str) -> Turn:
+    turn = services.turns.get(agent_id, turn_id)
+    if turn is None:
+        raise NotFound("No such turn of this agent.")
+    return turn
+
+
+def enter(services: Services, agent_id: str, turn_id: str, *, events: int = 0, messages: int = 0) -> Entered:
+    """Reserve `events` sequence numbers in an open turn; raises `NotFound`, or `Conflict` (turn_not_open)."""
+    turn = services.turns.enter(agent_id, turn_id, events, messages)
+    if turn is None:
+        raise NotFound("No such turn of this agent.")
+    return Entered(turn, configuration(services, turn).config, turn.sequence - events + 1)
+
+
+def configuration(services: Services, turn: Turn) -> Configured:
+    configured = services.agents.version(turn.agent_id, turn.agent_version)
+    assert configured is not None, "a turn begins on a version that exists, and versions stay"
+    return configured

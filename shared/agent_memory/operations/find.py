@@ -1,0 +1,200 @@
+"""Finding records by words and meaning: recall and search alike (RK-1 to RK-8).
+
+The index only finds candidates. What the store has committed and the index has not shown yet is read first, then the
+search is sent: the other way round a record could be in neither (DESIGN, invariant 7). Every hit is read from the store
+before it is believed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent_memory.domain import ranking, words
+from agent_memory.domain.errors import IndexUnavailable
+from agent_memory.domain.ports import Candidate, IndexAnswer, IndexQuery, Statistics
+from agent_memory.domain.ranking import Ranked
+from agent_memory.domain.records import Record, searchable_text
+from agent_memory.domain.scopes import Place
+from agent_memory.store.keys import memory_partition
+from agent_memory.store.records import BACKLOG, Stored
+
+from .embed import Asked, Usage, embed_query
+from .enter import Entered
+from .services import Services
+from .staged import View, staged_view
+
+FALLBACK = 200  # newest records of each place that stand in for an index that does not answer (RK-8)
+
+Degraded = Literal["embedder_down", "index_down", "index_behind"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked for; every filter holds. `limit`: how many results are wanted."""
+
+    text: str
+    limit: int
+    kind: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    staged: bool = True  # whether what the turn itself has staged is found too; what it takes away is left out anyway
+
+    def matches(self, record: Record) -> bool:
+        fits = self.kind is None or record.kind == self.kind
+        return fits and all(record.labels.get(name) == value for name, value in self.labels.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """results: best first, at least `limit` where there are as many, and all that equal the last of them."""
+
+    results: list[tuple[Record, Ranked]]
+    ranked: int = 0
+    below_min_score: int = 0
+    degraded_reason: Degraded | None = None
+    usage: Usage | None = None
+    vector: list[float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Committed and not indexed: the newest changes of each place."""
+
+    places: Mapping[str, Place]
+    behind: bool
+
+
+def find(services: Services, entered: Entered, question: Question) -> Found:
+    """The records that answer the question, checked against the store. A blank question finds nothing."""
+    if not entered.visible or words.is_blank(question.text):
+        return Found([])
+    search = entered.config.memory.search
+    asked, (view, backlog) = services.together(
+        lambda: Asked(None, None) if search.mode == "lexical" else embed_query(services, question.text),
+        lambda: read_ahead(services, entered),
+    )
+    return _Finding(services, entered, question, asked, view, backlog).found()
+
+
+def read_ahead(services: Services, entered: Entered) -> tuple[View, Backlog]:
+    """What the turn has staged, and what the index has not shown of each visible place."""
+    calls = [lambda place=place: services.records.unindexed(place) for place in entered.visible]
+    view, *commits = services.together(lambda: staged_view(services, entered), *calls)
+    places: dict[str, Place] = {}
+    behind = False
+    for place, unindexed in zip(entered.visible, commits, strict=True):
+        ids = [id for commit in unindexed for id in commit.ids]
+        behind |= len(ids) > BACKLOG
+        places |= dict.fromkeys(ids[:BACKLOG], place)
+    return view, Backlog(places, behind)
+
+
+class _Finding:
+    def __init__(
+        self, services: Services, entered: Entered, question: Question, asked: Asked, view: View, backlog: Backlog
+    ) -> None:
+        self.services, self.entered, self.question = services, entered, question
+        self.asked, self.view, self.backlog = asked, view, backlog
+        self.words = words.query_words(question.text)
+        self.mode = "lexical" if asked.vector is None else entered.config.memory.search.mode
+        self.now = services.clock.now()
+        self.known: dict[str, Record] = {}  # read from the store already
+
+    def found(self) -> Found:
+        answer, fresh, reason = self._candidates()
+        extra = [self._candidate(stored) for stored in fresh]
+        pool, statistics = ranking.pool(answer, extra)
+        ranked = ranking.rank(
+            self.mode,
+            pool,
+            statistics,
+            floor=self._floor(),
+            knows_script=self.services.embedder.knows(self.question.text),
+        )
+        passed = {one.id for one in ranked}
+        below = sum(1 for c in pool if c.id not in passed and c.cosine is not None and not any(c.counts))
+        results = self._verified(ranked, {c.id: c.partition for c in pool})
+        return Found(results, len(pool), below, reason, self.asked.usage, self.asked.vector)
+
+    def _candidates(self) -> tuple[IndexAnswer, list[Stored], Degraded | None]:
+        reason: Degraded | None = "embedder_down" if self.asked.down else None
+        try:
+            fresh, answer = self.services.together(self._unindexed, self._search)
+        except IndexUnavailable:
+            return _NOTHING, [*self._from_store(), *self._staged()], "index_down"
+        return answer, [*fresh, *self._staged()], "index_behind" if self.backlog.behind else reason
+
+    def _search(self) -> IndexAnswer:
+        partitions = [memory_partition(place) for place in self.entered.visible]
+        return self.services.index.search(
+            IndexQuery(
+                partitions,
+                words=self.words,
+                vector=self.asked.vector,
+                kind=self.question.kind,
+                labels=self.question.labels,
+            )
+        )
+
+    def _unindexed(self) -> list[Stored]:
+        if not self.backlog.places:
+            return []
+        return self._eligible(self.services.records.stored(self.backlog.places, self.services.embedder.model))
+
+    def _from_store(self) -> list[Stored]:
+        records, model = self.services.records, self.services.embedder.model
+        calls = [lambda place=place: records.newest(place, limit=FALLBACK) for place in self.entered.visible]
+        newest = {r.id: r for page in self.services.together(*calls) for r in page}
+        vectors = records.vectors({r.id: r.place for r in newest.values()}, model) if self.asked.vector else {}
+        return self._eligible(Stored(record, vectors.get(id, ())) for id, record in newest.items())
+
+    def _staged(self) -> list[Stored]:
+        if not self.question.staged:
+            return []
+        saved = [record for record in self.view.settled.saved if record.place in self.entered.visible]
+        places = {record.id: record.place for record in saved}
+        vectors = self.services.records.vectors(places, self.services.embedder.model) if places else {}
+        return self._eligible(Stored(record, vectors.get(record.id, ())) for record in saved)
+
+    def _eligible(self, stored: Iterable[Stored]) -> list[Stored]:
+        kept = [one for one in stored if self._is_wanted(one.record)]
+        self.known |= {one.record.id: one.record for one in kept}
+        return kept
+
+    def _is_wanted(self, record: Record) -> bool:
+        gone = record.id in self.view.settled.gone
+        return record.is_active(self.now) and not gone and self.question.matches(record)
+
+    def _candidate(self, stored: Stored) -> Candidate:
+        tokens = words.tokens(searchable_text(stored.record))
+        occurring = Counter(tokens)
+        counts = tuple(occurring[word] for word in self.words)
+        cosine = ranking.best_cosine(self.asked.vector, stored.vectors) if self.asked.vector else None
+        return Candidate(stored.record.id, memory_partition(stored.record.place), counts, len(tokens), cosine)
+
+    def _floor(self) -> float:
+        given = self.entered.config.memory.search.min_score
+        return self.services.embedder.floor if given is None else given
+
+    def _verified(self, ranked: Sequence[Ranked], partitions: Mapping[str, str]) -> list[tuple[Record, Ranked]]:
+        """Read in rank order, twice as many at a time as are wanted, until enough are alive; equals of the last too."""
+        places = {memory_partition(place): place for place in self.entered.visible}
+        results: list[tuple[Record, Ranked]] = []
+        batch = 2 * self.question.limit
+        for start in range(0, len(ranked), batch):
+            several = ranked[start : start + batch]
+            unread = {one.id: places[partitions[one.id]] for one in several if one.id not in self.known}
+            read = self.known | (self.services.records.live(unread) if unread else {})
+            alive = [(read[one.id], one) for one in several if one.id in read and self._is_wanted(read[one.id])]
+            for result in alive:
+                if len(results) >= self.question.limit and result[1].score < results[-1][1].score:
+                    return results
+                results.append(result)
+            if len(results) > self.question.limit:
+                break
+        return results
+
+
+_NOTHING = IndexAnswer([], [], Statistics())

@@ -1,0 +1,126 @@
+"""Records of an agent for people and programs (GR-3, GR-4, as far as reading goes)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from agent_memory.domain.cursors import cursor, position
+from agent_memory.domain.errors import Fault, InvalidRequest, NotFound
+from agent_memory.domain.records import Record, Status, answer
+from agent_memory.domain.times import instant
+
+from .configure import configuration_of
+from .services import Services
+
+_PAGE = 100  # pointers read at a time: with both places of each record two batch reads
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """All of them hold. statuses: none means ACTIVE. Expired records are listed alone (`expired`) or not at all."""
+
+    scope: str | None = None
+    session_id: str | None = None
+    workflow_id: str | None = None
+    user_id: str | None = None
+    kind: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    statuses: Sequence[str] = ()
+    source: str | None = None
+    expired: bool = False
+    since: str | None = None
+    until: str | None = None
+
+    def match(self, record: Record, now: datetime) -> bool:
+        given = {"session_id": self.session_id, "workflow_id": self.workflow_id, "user_id": self.user_id}
+        return (
+            record.status in (self.statuses or (Status.ACTIVE,))
+            and record.is_expired(now) == self.expired
+            and self.scope in (None, record.place.scope)
+            and all(id is None or record.place.ids[name] == id for name, id in given.items())
+            and self.kind in (None, record.kind)
+            and self.source in (None, record.source)
+            and all(record.labels.get(name) == value for name, value in self.labels.items())
+            and (self.since is None or instant(self.since) <= instant(record.created_at))
+            and (self.until is None or instant(record.created_at) < instant(self.until))
+        )
+
+    def binding(self) -> list[object]:
+        return [getattr(self, name) for name in self.__slots__ if name not in ("labels", "statuses")] + [
+            dict(self.labels),
+            sorted(set(self.statuses)),
+        ]
+
+
+def list_memories(
+    services: Services, agent_id: str, filters: Filters, *, limit: int = 50, after: str | None = None
+) -> dict[str, Any]:
+    """The agent's records, newest first. The cursor is the id of the last one shown."""
+    _check_labels(services, agent_id, filters)
+    binding = ["memories", agent_id, filters.binding()]
+    before = position(after, binding) if after is not None else None
+    if after is not None and before is None:
+        raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
+    now = services.clock.now()
+    matching = (r for r in _newest_first(services, agent_id, before) if filters.match(r, now))
+    several = list(islice(matching, limit + 1))
+    more = cursor(several[limit - 1].id, binding) if len(several) > limit else None
+    return {"memories": [answer(r, now) for r in several[:limit]], "next": more}
+
+
+def find_record(services: Services, agent_id: str, id: str) -> Record:
+    """A committed record of the agent, whatever its status."""
+    places = services.records.locate(agent_id, [id])
+    record = services.records.read(places).get(id) if places else None
+    if record is None:
+        raise NotFound("No such record of this agent.")
+    return record
+
+
+def read_memory(services: Services, agent_id: str, id: str) -> dict[str, Any]:
+    return answer(find_record(services, agent_id, id), services.clock.now())
+
+
+def version(services: Services, agent_id: str, id: str, number: int) -> dict[str, Any]:
+    record = find_record(services, agent_id, id).at(number)
+    if record is None:
+        raise NotFound("No such version of this record.")
+    return answer(record, services.clock.now())
+
+
+def versions(
+    services: Services, agent_id: str, id: str, *, limit: int = 50, after: str | None = None
+) -> dict[str, Any]:
+    """Newest first."""
+    record = find_record(services, agent_id, id)
+    binding = ["versions", agent_id, id]
+    before = position(after, binding) if after is not None else str(record.version + 1)
+    if before is None:
+        raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
+    now = services.clock.now()
+    numbers = range(int(before) - 1, 0, -1)
+    shown = [record.at(number) for number in numbers[:limit]]
+    more = cursor(str(numbers[limit - 1]), binding) if len(numbers) > limit else None
+    return {"versions": [answer(r, now) for r in shown if r], "next": more}
+
+
+def _newest_first(services: Services, agent_id: str, before: str | None) -> Iterator[Record]:
+    while places := services.records.of_agent(agent_id, before=before, limit=_PAGE):
+        found = services.records.read(places)
+        yield from (found[id] for id in places if id in found)
+        before = list(places)[-1]
+
+
+def _check_labels(services: Services, agent_id: str, filters: Filters) -> None:
+    declared = configuration_of(services, agent_id).config.memory.labels
+    faults = [
+        Fault(f"label.{name}", "invalid_request", f"takes a declared label: {', '.join(declared) or 'none is'}")
+        for name in filters.labels
+        if name not in declared
+    ]
+    if faults:
+        raise InvalidRequest("A filter names a label that is not declared.", faults=faults)

@@ -1,0 +1,44 @@
+"""What the turn received, said and got back: kept as events of its transcript, in order (TU-10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agent_memory.domain.errors import ConditionFailed, Conflict
+from agent_memory.domain.messages import Message
+from agent_memory.domain.times import written
+from agent_memory.domain.turns import MAX_MESSAGES, not_open
+
+from .enter import enter, find_turn
+from .services import Services
+
+
+def add_messages(services: Services, agent_id: str, turn_id: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Add messages to an open turn: all of them or none. Gives id and sequence number of each."""
+    count = len(messages)
+    entered = enter(services, agent_id, turn_id, events=count, messages=count)
+    if entered.turn.messages > MAX_MESSAGES:
+        services.turns.enter(agent_id, turn_id, events=0, messages=-count)  # they are not taken, so they do not count
+        raise full()
+    events = message_events(services, messages)
+    puts = services.turns.messages(entered.turn, entered.first, events)
+    try:
+        services.turns.transact([*puts, services.turns.still_open(entered.turn)])
+    except ConditionFailed:
+        raise not_open(find_turn(services, agent_id, turn_id)) from None
+    return [{"event_id": e["event_id"], "sequence": n} for n, e in enumerate(events, entered.first)]
+
+
+def message_events(services: Services, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The events of messages, each with an id of its own and the time that it was kept at."""
+    now = services.clock.now()
+    at = written(now)
+    return [
+        {"type": "message", "event_id": services.ids.new(now), "at": at, **message.stored(said_at=at)}
+        for message in messages
+    ]
+
+
+def full() -> Conflict:
+    return Conflict(f"A turn takes at most {MAX_MESSAGES:,} messages.", code="turn_full")

@@ -1,0 +1,128 @@
+"""What the tools `search_memory` and `read_memory` find (TL-1, TL-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+from agent_memory.domain import words
+from agent_memory.domain.cursors import cursor, position
+from agent_memory.domain.errors import ToolRefused
+from agent_memory.domain.ranking import Ranked
+from agent_memory.domain.records import Record, Status, view
+from agent_memory.domain.scopes import Place
+from agent_memory.domain.tools import SearchMemory
+
+from .embed import Usage
+from .enter import Entered
+from .find import Question, find
+from .save import visible_record
+from .services import Services
+from .staged import View, staged_view
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """records: in the order of the answer, ranked ones with their scores."""
+
+    records: Sequence[tuple[Record, Ranked | None]]
+    next: str | None = None
+    missing: Sequence[str] = ()
+    degraded: bool = False
+    usage: Usage | None = None
+
+    def output(self) -> dict[str, Any]:
+        scored = [view(r) | ({"score": ranked.score} if ranked else {}) for r, ranked in self.records]
+        return {"memories": scored, "next": self.next, "missing": list(self.missing), "degraded": self.degraded}
+
+
+def search(services: Services, entered: Entered, request: SearchMemory) -> Answer:
+    if request.ids:
+        return _by_ids(services, entered, request)
+    if request.query is not None and not words.is_blank(request.query):
+        return _ranked(services, entered, request)
+    return _listed(services, entered, request)
+
+
+def read(services: Services, entered: Entered, id: str) -> Record:
+    """One record of a visible scope: active, superseded or deleted."""
+    found = visible_record(services, entered, staged_view(services, entered), [id]).get(id)
+    if found is None or found.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.DELETED):
+        raise ToolRefused("not_found", "id takes the id of a record that this turn sees.", "id")
+    return found
+
+
+def _ranked(services: Services, entered: Entered, request: SearchMemory) -> Answer:
+    limit = _limit(entered, request)
+    question = Question(request.query or "", limit, request.kind, request.labels or {})
+    found = find(services, entered, question)
+    return Answer(found.results[:limit], degraded=found.degraded_reason is not None, usage=found.usage)
+
+
+def _by_ids(services: Services, entered: Entered, request: SearchMemory) -> Answer:
+    ids = list(dict.fromkeys(request.ids or ()))
+    found = visible_record(services, entered, staged_view(services, entered), ids)
+    question = Question("", 1, request.kind, request.labels or {})
+    kept = {id: r for id, r in found.items() if r.status is Status.ACTIVE and question.matches(r)}
+    return Answer([(kept[id], None) for id in ids if id in kept], missing=[id for id in ids if id not in kept])
+
+
+def _listed(services: Services, entered: Entered, request: SearchMemory) -> Answer:
+    """Newest first, staged records among the rest. The cursor is the id of the last record shown."""
+    limit = _limit(entered, request)
+    question = Question("", limit, request.kind, request.labels or {})
+    binding = ["search_memory", entered.turn.agent_id, question.kind, dict(question.labels), entered.visible]
+    before = position(request.after, binding) if request.after else None
+    if request.after and before is None:
+        raise ToolRefused("invalid_cursor", "after takes the next of this very list.", "after")
+    listing = _Listing(services, entered, question, staged_view(services, entered))
+    several = list(islice(listing.newest_first(before), limit + 1))
+    more = cursor(several[limit - 1].id, binding) if len(several) > limit else None
+    return Answer([(record, None) for record in several[:limit]], next=more)
+
+
+def _limit(entered: Entered, request: SearchMemory) -> int:
+    return request.limit or entered.config.memory.search.max_results
+
+
+@dataclass
+class _Listing:
+    """Every visible active record, newest first: the places' own lists, merged."""
+
+    services: Services
+    entered: Entered
+    question: Question
+    view: View
+    pages: dict[Place, list[Record]] = field(default_factory=dict)
+
+    def newest_first(self, before: str | None) -> Any:
+        staged = [r for r in self.view.settled.saved if before is None or r.id < before]
+        own = sorted((r for r in staged if r.place in self.entered.visible), key=_by_id, reverse=True)
+        firsts = self.services.together(
+            *(lambda place=place: self._page(place, before) for place in self.entered.visible)
+        )
+        lists = [self._of_place(place, first) for place, first in zip(self.entered.visible, firsts, strict=True)]
+        return (r for r in merge(own, *lists, key=_by_id, reverse=True) if self._is_wanted(r))
+
+    def _of_place(self, place: Place, page: list[Record]) -> Any:
+        while page:
+            yield from page
+            page = self._page(place, page[-1].id) if len(page) == self._size else []
+
+    def _page(self, place: Place, before: str | None) -> list[Record]:
+        return self.services.records.newest(place, before=before, limit=self._size)
+
+    @property
+    def _size(self) -> int:
+        return max(self.question.limit + 1, 20)
+
+    def _is_wanted(self, record: Record) -> bool:
+        active = record.is_active(self.services.clock.now())
+        return active and record.id not in self.view.settled.gone and self.question.matches(record)
+
+
+def _by_id(record: Record) -> str:
+    return record.id

@@ -1,0 +1,41 @@
+"""What an operation works with: the repositories and the ports, made once by `runtime.wiring`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from agent_memory.domain.ports import Clock, Embedder, Ids, SearchIndex
+from agent_memory.store.agents import Agents
+from agent_memory.store.records import Records
+from agent_memory.store.turns import Turns
+
+
+class Together(Protocol):
+    """Runs the calls at once where waiting is what costs (AWS), one after the other where it is not (one machine).
+    Gives their results in order; the first failure is raised once all have ended."""
+
+    def __call__(self, *calls: Callable[[], Any]) -> list[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Commits that no search shows yet: how many, and since when the oldest waits."""
+
+    commits: int
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    agents: Agents
+    records: Records
+    turns: Turns
+    index: SearchIndex
+    embedder: Embedder
+    clock: Clock
+    ids: Ids
+    together: Together
+    waiting: Callable[[], Waiting | None]  # None: nobody counts them here

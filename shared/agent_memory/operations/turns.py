@@ -1,0 +1,19 @@
+"""A turn as the API shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_memory.domain.turns import Turn, TurnStatus, answer
+
+from .enter import Entered, configuration
+from .services import Services
+from .staged import staged_view
+
+
+def turn_answer(services: Services, turn: Turn) -> dict[str, Any]:
+    """The turn as the API shows it; of an open one, `memories` as they would be if it committed now."""
+    if turn.status is not TurnStatus.OPEN:
+        return answer(turn, turn.memories)
+    view = staged_view(services, Entered(turn, configuration(services, turn).config, first=0))
+    return answer(turn, view.settled.memories())
