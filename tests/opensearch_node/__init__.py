@@ -1,0 +1,1 @@
+"""A real OpenSearch node for the tests, without Docker."""
