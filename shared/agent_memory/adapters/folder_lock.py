@@ -38,5 +38,7 @@ class FolderLock:
         os.pwrite(self._file, str(os.getpid()).encode(), 0)
 
     def release(self) -> None:
-        """The file stays: removing it would let two processes hold two files of one name."""
-        os.close(self._file)
+        """May be called twice. The file stays: were it removed, two processes could hold two files of one name."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1

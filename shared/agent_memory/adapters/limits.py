@@ -6,7 +6,6 @@ for bytes, `ValueError` or `TypeError` for what no input of a user may cause. Me
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +26,7 @@ from ..domain.ports import (
 RESERVED = frozenset({"pk", "sk", "writer"})  # the key attributes and the writer's stamp in DynamoDB
 _RESERVED_BYTES = len("pk") + len("sk") + len("writer") + 32  # names, and a stamp of 32 hex digits
 _MAX_DEPTH = 32  # nested lists and maps (DynamoDB quota)
-_LEAST, _GREATEST = 1e-130, 1e38  # magnitudes; DynamoDB keeps 38 digits, so a whole number below the upper one is exact
+_LEAST, _GREATEST = 1e-130, 10**38  # magnitudes; DynamoDB keeps 38 digits, so a whole number below 10**38 is exact
 
 
 def check_partition(partition: str) -> int:
@@ -66,9 +65,7 @@ def check_put(key: Key, item: Item) -> int:
     """The bytes that the item takes in DynamoDB, key and stamp included: at most 400 KB."""
     if not RESERVED.isdisjoint(item):
         raise ValueError(f"reserved attribute names: {sorted(RESERVED)}")
-    if "" in item:
-        raise ValueError("empty attribute name")
-    size = check_key(key) + _RESERVED_BYTES + sum(_text_bytes(name) + value_bytes(item[name]) for name in item)
+    size = check_key(key) + _RESERVED_BYTES + sum(_name_bytes(name) + value_bytes(item[name]) for name in item)
     if size > MAX_ITEM_BYTES:
         raise TooLarge(f"an item of {size} bytes: at most {MAX_ITEM_BYTES}")
     return size
@@ -117,7 +114,7 @@ def value_bytes(value: Any, depth: int = 0) -> int:
     if depth == _MAX_DEPTH:
         raise ValueError(f"nested deeper than {_MAX_DEPTH}")
     if isinstance(value, dict):
-        return 3 + sum(1 + _text_bytes(name) + value_bytes(inner, depth + 1) for name, inner in value.items())
+        return 3 + sum(1 + _name_bytes(name) + value_bytes(inner, depth + 1) for name, inner in value.items())
     if isinstance(value, list):
         return 3 + sum(1 + value_bytes(inner, depth + 1) for inner in value)
     raise TypeError(f"an attribute cannot be of type {type(value).__name__}")
@@ -125,9 +122,15 @@ def value_bytes(value: Any, depth: int = 0) -> int:
 
 def _number_bytes(value: int | float) -> int:
     size = abs(value)
-    if not (size == 0 or _LEAST <= size < _GREATEST) or not math.isfinite(size):
+    if not (size == 0 or _LEAST <= size < _GREATEST):  # also NaN, which compares with nothing
         raise ValueError("a number outside of what 38 digits hold")
     return (len(repr(value)) + 1) // 2 + 1
+
+
+def _name_bytes(name: str) -> int:
+    if not name:
+        raise ValueError("an empty attribute name, at whatever depth")
+    return _text_bytes(name)
 
 
 def _text_bytes(text: str) -> int:

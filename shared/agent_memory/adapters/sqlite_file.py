@@ -10,7 +10,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -82,7 +82,7 @@ class SqliteFile:
             settle = [_run(future, work, self._writer) for future, work in batch]
             self._writer.execute("COMMIT")
         except BaseException as error:
-            if self._writer.in_transaction:
+            with suppress(sqlite3.Error):  # nothing to roll back: it did not even begin, or SQLite did so itself
                 self._writer.execute("ROLLBACK")
             for future, _ in batch:
                 future.set_exception(_as_ours(error))
