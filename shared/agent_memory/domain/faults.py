@@ -24,6 +24,7 @@ MAX_NAME_CHARACTERS = 64  # of a name that the caller made up
 _UNKNOWN = "extra_forbidden"
 _NEEDS_EARLIER = "default_factory_not_called"  # a default that waits for a field that has a fault of its own
 _MISSING = "missing"
+_TOO_SHORT = "too_short"  # pydantic counts the values that passed, so faults within a list make it short besides
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,37 +79,40 @@ def _sentence(place: Place) -> str:
 
 
 def _places(error: ValidationError, schema: Node) -> Iterator[Place]:
-    for detail in error.errors(include_url=False, include_input=False):
-        if detail["type"] != _NEEDS_EARLIER:
+    details = error.errors(include_url=False, include_input=False)
+    above = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
+    for detail in details:
+        miscounted = detail["type"] == _TOO_SHORT and detail["loc"] in above
+        if detail["type"] != _NEEDS_EARLIER and not miscounted:
             yield _place(detail, schema)
 
 
 def _place(detail: ErrorDetails, schema: Node) -> Place:
     kind = detail["type"]
+    location, node, parent = _walk(detail["loc"], schema)
+    path = path_of(location)
     if kind == _UNKNOWN:
-        location, parent = _walk(detail["loc"][:-1], schema)
-        return Place(path_of([*location, detail["loc"][-1]]), _known(parent), unknown=True)
-    location, node = _walk(detail["loc"], schema)
+        return Place(path, _known(parent), unknown=True)
     if kind == TAKES:
-        return Place(path_of(location), detail["ctx"]["takes"])
+        return Place(path, detail["ctx"]["takes"])
     if kind == "string_unicode":
-        return Place(path_of(location), UNICODE)
-    return Place(path_of(location), node.words(), missing=kind == _MISSING)
+        return Place(path, UNICODE)
+    return Place(path, node.words(), missing=kind == _MISSING)
 
 
-def _walk(location: Sequence[str | int], root: Node) -> tuple[list[str | int], Node]:
-    """The steps that a caller can see, and the node of the last one."""
+def _walk(location: Sequence[str | int], root: Node) -> tuple[list[str | int], Node, Node]:
+    """The steps that a caller can see, the node of the last one, and the node that holds it."""
     seen: list[str | int] = []
     node = holder = root
-    for step in location:
+    for position, step in enumerate(location):
         if step == "[key]":
             node = holder.names()
-        elif step in node.tags():  # pydantic names the alternative it chose; that is no part of the body
-            node = node.tags()[str(step)]
+        elif step in node.tags() and position < len(location) - 1:
+            node = node.tags()[str(step)]  # pydantic names the alternative it chose; that is no part of the body
         else:
             seen.append(step)
             holder, node = node, node.child(step)
-    return seen, node
+    return seen, node, holder
 
 
 def _known(parent: Node) -> str:

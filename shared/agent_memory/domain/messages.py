@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
 
+from . import json_values
 from . import text as characters
 from .bodies import Body, GivenId, Several, Text, takes
 from .instants import Instant
@@ -19,7 +20,6 @@ from .instants import Instant
 MAX_TEXT_CHARACTERS = 200_000
 MAX_MESSAGES = 100  # of one call (IF-7)
 MAX_CALLS = 100  # of one reply
-MAX_INPUT_DEPTH = 64  # of a call's input; Python's own JSON stops at about a thousand, on a stack that is empty
 
 AGENT = "agent"
 Speaker = Literal["agent", "helper", "program"]
@@ -46,27 +46,9 @@ def _conversation(text: str) -> str:
 
 
 def _json_object(given: dict[str, Any]) -> dict[str, Any]:
-    """What can be written as JSON again: not too deep, no lone surrogates, no NaN. Walks without recursion."""
-    level: list[Any] = [given]
-    for _ in range(MAX_INPUT_DEPTH):
-        level = [below for value in level for below in _below(value)]
-        if not level:
-            return given
-    raise takes(f"JSON nested at most {MAX_INPUT_DEPTH} deep")
-
-
-def _below(value: Any) -> list[Any]:
-    match value:
-        case dict():
-            return [*value.keys(), *value.values()]
-        case list():
-            return value
-        case str() if characters.has_lone_surrogate(value):
-            raise takes("JSON whose texts hold no lone surrogates")
-        case float() if value != value or value in (float("inf"), float("-inf")):
-            raise takes("JSON, which has no NaN and no infinite numbers")
-        case _:
-            return []
+    if fault := json_values.fault_of(given):
+        raise takes(fault)
+    return given
 
 
 Conversation = Annotated[str, AfterValidator(_conversation)]
@@ -131,6 +113,8 @@ class _AnyMessage(AgentMessage, ToolMessage):
     """No role's: only to tell of all faults of a message that has none."""
 
     role: Literal["user", "agent", "tool", "system"]  # type: ignore[assignment]
+    call_id: GivenId | None = None  # type: ignore[assignment]
+    tool: GivenId | None = None  # type: ignore[assignment]
 
 
 _ROLES = ("user", "agent", "tool", "system")
