@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field, ValidationError
 
-from agent_memory.domain.bodies import Body, Different, GivenId, Name, OneLine, Several, Text, Whole
+from agent_memory.domain.bodies import Body, Bounded, Different, GivenId, Name, OneLine, Several, Text, Whole
 from agent_memory.domain.durations import Duration
 from agent_memory.domain.faults import MAX_FAULTS, faults_of, path_of, tool_faults_of
 from agent_memory.domain.instants import Instant
@@ -19,7 +19,7 @@ class Inner(Body):
 class Sample(Body):
     count: Annotated[int, Field(ge=1, le=50), Whole] = 5
     title: Annotated[Text, Field(min_length=1, max_length=10), OneLine] = "t"
-    names: Annotated[Several[Name], Field(min_length=1, max_length=3), Different] = ("a",)
+    names: Annotated[Several[Name], Field(min_length=1, max_length=3), Different, Bounded] = ("a",)
     mode: Literal["x", "y"] = "x"
     inner: Inner = Inner(flag=True)
     each: Several[Inner] = ()
@@ -121,7 +121,11 @@ def test_a_long_name_is_cut():
 def test_a_body_of_many_faults_is_answered_in_few():
     found = faults({f"f{n}": n for n in range(20_000)})
     assert len(found) == MAX_FAULTS + 1
-    assert "19900 faults more" in found[-1].message
+    assert found[-1].message.endswith("these are the first 100")
+
+
+def test_a_list_that_is_far_too_long_is_one_fault():
+    assert [fault.path for fault in faults({"names": ["B"] * 100_000})] == ["names"]
 
 
 def test_deep_nesting_is_one_fault():

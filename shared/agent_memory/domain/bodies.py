@@ -7,6 +7,7 @@ words by `faults`; a validator that knows its field better raises `takes(...)` a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -20,12 +21,13 @@ from pydantic import (
     WrapValidator,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, ValidationError
 
 from . import text as characters
 
 T = TypeVar("T")
 
+MAX_VALUES = 1000  # of a list or a map; every field's own limit is far below
 TAKES = "takes"  # the type of an error whose context says what the place takes
 UNICODE = "text without lone surrogates (halves of a surrogate pair)"
 
@@ -43,19 +45,29 @@ class Body(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _absent(cls, given: Any) -> Any:
-        """Drop the fields that are null. An unknown one stays, to be refused by its name."""
+        """Drop the fields that are null. Unknown ones stay, to be refused by their names; the first will do."""
         if not isinstance(given, Mapping):
             return given
-        return {_spellable(name): value for name, value in given.items() if not cls._is_absent(name, value)}
+        told = islice((name for name in given if name not in cls.model_fields), MAX_VALUES)
+        names = [name for name in cls.model_fields if name in given and not cls._is_absent(name, given[name])]
+        return {_spellable(name): given[name] for name in (*names, *told)}
 
     @classmethod
-    def _is_absent(cls, name: object, value: object) -> bool:
-        return value is None and name in cls.model_fields
+    def _is_absent(cls, name: str, value: object) -> bool:
+        return value is None
 
 
 def _spellable(name: Any) -> Any:
     """pydantic refuses a whole object for one name with a lone surrogate, and then tells of nothing else in it."""
     return characters.without_lone_surrogates(name) if isinstance(name, str) else name
+
+
+def _bounded(given: Any) -> Any:
+    """A megabyte holds a quarter of a million wrong values, and each would be told."""
+    if isinstance(given, list | tuple | dict) and len(given) > MAX_VALUES:
+        context = {"field_type": "Value", "max_length": MAX_VALUES, "actual_length": len(given)}
+        raise PydanticKnownError("too_long", context)
+    return given
 
 
 def _whole(given: Any) -> Any:
@@ -88,7 +100,7 @@ def _given_id(given: str) -> str:
 
 def _different(given: Any, validate: ValidatorFunctionWrapHandler) -> Any:
     """Tell of repeated values beside whatever else is wrong with the list."""
-    repeated = _repeated(given) if isinstance(given, list | tuple) else []
+    repeated = _repeated(given[:MAX_VALUES]) if isinstance(given, list | tuple) else []
     try:
         values = validate(given)
     except ValidationError as error:
@@ -124,6 +136,8 @@ Storable = AfterValidator(_storable)
 Unicode = AfterValidator(_no_lone_surrogate)
 OneLine = AfterValidator(_one_line)
 Different = WrapValidator(_different)  # of a list of texts
+
+Bounded = BeforeValidator(_bounded)  # behind Field(…), whose limits pydantic then leaves in the schema
 
 Several = Annotated[tuple[T, ...], Strict(False)]  # a JSON array, kept as a tuple; its values stay strict
 Text = Annotated[str, Unicode]

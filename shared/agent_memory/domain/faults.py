@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -16,7 +15,7 @@ from pydantic_core import ErrorDetails
 from . import text
 from .bodies import TAKES, UNICODE
 from .errors import Fault
-from .schema_words import Node
+from .schema_words import Node, schema_of
 
 MAX_FAULTS = 100  # a body of a megabyte can hold a hundred thousand, and the answer is read by a person
 MAX_NAME_CHARACTERS = 64  # of a name that the caller made up
@@ -48,14 +47,13 @@ def tool_faults_of(error: ValidationError, model: type[BaseModel]) -> list[dict[
 
 
 def places(error: ValidationError, model: type[BaseModel]) -> list[Place]:
-    """At most `MAX_FAULTS`, and one more that counts the rest."""
+    """At most `MAX_FAULTS`, and one more that says so where there are others."""
     found: dict[str, Place] = {}
-    for place in _places(error, _schema_of(model)):
+    for place in _places(error, schema_of(model)):
+        if len(found) == MAX_FAULTS and place.path not in found:
+            return [*found.values(), Place("", f"a body with fewer faults: these are the first {MAX_FAULTS}")]
         found.setdefault(place.path, place)
-    kept = list(found.values())[:MAX_FAULTS]
-    if len(found) > MAX_FAULTS:
-        kept.append(Place("", f"no body with {len(found) - MAX_FAULTS} faults more"))
-    return kept
+    return list(found.values())
 
 
 def path_of(location: Sequence[str | int]) -> str:
@@ -80,11 +78,15 @@ def _sentence(place: Place) -> str:
 
 def _places(error: ValidationError, schema: Node) -> Iterator[Place]:
     details = error.errors(include_url=False, include_input=False)
-    above = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
     for detail in details:
-        miscounted = detail["type"] == _TOO_SHORT and detail["loc"] in above
-        if detail["type"] != _NEEDS_EARLIER and not miscounted:
-            yield _place(detail, schema)
+        if detail["type"] == _NEEDS_EARLIER or (detail["type"] == _TOO_SHORT and _has_more_below(detail, details)):
+            continue
+        yield _place(detail, schema)
+
+
+def _has_more_below(detail: ErrorDetails, details: Sequence[ErrorDetails]) -> bool:
+    here = detail["loc"]
+    return any(other["loc"][: len(here)] == here and len(other["loc"]) > len(here) for other in details)
 
 
 def _place(detail: ErrorDetails, schema: Node) -> Place:
@@ -123,9 +125,3 @@ def _known(parent: Node) -> str:
 def _name(step: object) -> str:
     name = text.without_lone_surrogates(str(step))
     return name if len(name) <= MAX_NAME_CHARACTERS else name[:MAX_NAME_CHARACTERS] + "…"
-
-
-@lru_cache(maxsize=64)
-def _schema_of(model: type[BaseModel]) -> Node:
-    schema = model.model_json_schema()
-    return Node.of(schema, schema.get("$defs", {}))

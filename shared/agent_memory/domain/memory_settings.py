@@ -17,7 +17,7 @@ from pydantic import (
     field_validator,
 )
 
-from .bodies import Body, Different, Name, Several, Storable, Text, Whole, takes
+from .bodies import Body, Bounded, Different, Name, Several, Storable, Text, Whole, takes
 from .durations import Duration
 from .patterns import fault_of
 from .scopes import Scope
@@ -38,10 +38,10 @@ def _without_nulls(given: Any) -> Any:
 
 
 class ScopeSettings(Body):
-    read: Annotated[Several[ScopeName], Field(min_length=1, max_length=5), Different] = Field(
+    read: Annotated[Several[ScopeName], Field(min_length=1, max_length=5), Bounded, Different] = Field(
         ("session",), description="The scopes whose records turns see."
     )
-    write: Annotated[Several[ScopeName], Field(max_length=5), Different] = Field(
+    write: Annotated[Several[ScopeName], Field(max_length=5), Bounded, Different] = Field(
         ("session",), description="The scopes that turns save to and delete from; none: nothing is saved or deleted."
     )
 
@@ -59,7 +59,7 @@ def _kind_name(name: str) -> str:
 
 
 KindName = Annotated[Name, AfterValidator(_kind_name)]
-_KindNames = Annotated[Several[KindName], Field(min_length=1, max_length=MAX_KINDS), Different]
+_KindNames = Annotated[Several[KindName], Field(min_length=1, max_length=MAX_KINDS), Bounded, Different]
 _KIND_NAMES: TypeAdapter[tuple[str, ...]] = TypeAdapter(_KindNames)
 
 
@@ -153,18 +153,22 @@ Pattern = Annotated[Text, Field(min_length=1, max_length=500), AfterValidator(_p
 class GateSettings(Body):
     secrets: bool = Field(True, description="Refuse text that holds a secret.")
     injection: bool = Field(True, description="Refuse text that tries to change who commands.")
-    deny: Annotated[Several[Pattern], Field(max_length=100)] = Field(
+    deny: Annotated[Several[Pattern], Field(max_length=100), Bounded] = Field(
         (), description="Patterns of the product's own, in RE2 syntax; text that matches one is refused."
     )
+
+
+DurationByScope = Annotated[dict[ScopeName, Duration], BeforeValidator(_without_nulls), Bounded]
+DurationByKind = Annotated[
+    dict[KindName, Duration], Field(max_length=MAX_NAMED_KINDS), BeforeValidator(_without_nulls), Bounded
+]
 
 
 class RetentionSettings(Body):
     """How long records live, from their saving; a record ends at the earliest that applies."""
 
-    scope: Annotated[dict[ScopeName, Duration], BeforeValidator(_without_nulls)] = Field({}, description="By scope.")
-    kind: Annotated[dict[KindName, Duration], Field(max_length=MAX_NAMED_KINDS), BeforeValidator(_without_nulls)] = (
-        Field({}, description="By kind.")
-    )
+    scope: DurationByScope = Field({}, description="By scope.")
+    kind: DurationByKind = Field({}, description="By kind.")
     preview: Duration = Field(Duration.parse("7d"), description="Of what preview turns save.")
 
 
@@ -179,14 +183,15 @@ class MemorySettings(Body):
         dict[KindName, KindSettings],
         Field(min_length=1, max_length=MAX_KINDS),
         BeforeValidator(_kinds_by_name, json_schema_input_type=_KindNames | dict[KindName, KindSettings]),
+        Bounded,
     ] = Field(
         {name: KindSettings() for name in ("guidance", "fact", "event", "reference")},
         description="The kinds of record that the agent saves: a list of names, or a map of name to precedence.",
     )
-    labels: Annotated[dict[Name, LabelSettings], Field(max_length=MAX_LABELS)] = Field(
+    labels: Annotated[dict[Name, LabelSettings], Field(max_length=MAX_LABELS), Bounded] = Field(
         {}, description="Exact values that records carry and searches filter by."
     )
-    tools: Annotated[Several[ExtraTool], Field(max_length=3), Different] = Field(
+    tools: Annotated[Several[ExtraTool], Field(max_length=3), Bounded, Different] = Field(
         (), description="The tools offered beside search_memory."
     )
     pinned: PinSettings | None = Field(None, description="Allows pins, within a budget.")

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_
 
 from . import json_values
 from . import text as characters
-from .bodies import Body, GivenId, Several, Text, takes
+from .bodies import Body, Bounded, GivenId, Several, Text, takes
 from .instants import Instant
 
 MAX_TEXT_CHARACTERS = 200_000
@@ -99,7 +99,9 @@ class SystemMessage(_Message):
 
 class AgentMessage(_Message):
     role: Literal["agent"]
-    calls: Annotated[Several[ToolCall], Field(max_length=MAX_CALLS)] = Field((), description="The tools it calls.")
+    calls: Annotated[Several[ToolCall], Field(max_length=MAX_CALLS), Bounded] = Field(
+        (), description="The tools it calls."
+    )
 
 
 class ToolMessage(_Message):
@@ -130,4 +132,4 @@ def _of_a_role(given: Any) -> Any:
 Message = Annotated[
     UserMessage | AgentMessage | ToolMessage | SystemMessage, Field(discriminator="role"), BeforeValidator(_of_a_role)
 ]
-Messages = Annotated[Several[Message], Field(min_length=1, max_length=MAX_MESSAGES)]
+Messages = Annotated[Several[Message], Field(min_length=1, max_length=MAX_MESSAGES), Bounded]

@@ -8,7 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
+
+from pydantic import BaseModel
 
 from . import durations, instants
 
@@ -67,6 +70,13 @@ class Node:
         if self.tags():
             return "an object"
         return " or ".join(dict.fromkeys(_words(node) for node in self.alternatives()))
+
+
+@lru_cache(maxsize=64)
+def schema_of(model: type[BaseModel]) -> Node:
+    """The schema of what the model takes. Kept: pydantic takes milliseconds to write one."""
+    schema = model.model_json_schema()
+    return Node.of(schema, schema.get("$defs", {}))
 
 
 def _below(schema: Schema, step: str | int) -> Any:

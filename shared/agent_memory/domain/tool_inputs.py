@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator
 
-from .bodies import Body, Name, OneLine, Several, Storable, Text, Unicode, Whole, takes
+from .bodies import Body, Bounded, Name, OneLine, Several, Storable, Text, Unicode, Whole, takes
 from .instants import Instant
 from .times import instant
 from .words import is_blank
@@ -26,7 +26,7 @@ MAX_LABEL_CHARACTERS = 256
 RecordId = Annotated[Text, Field(min_length=1, max_length=128)]  # any text: what is no record's id is not found
 LabelName = Annotated[str, StringConstraints(max_length=64), Unicode]
 LabelValue = Annotated[Text, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS)]
-Labels = dict[LabelName, LabelValue]
+Labels = Annotated[dict[LabelName, LabelValue], Bounded]
 
 
 def _listed(given: Any) -> Any:
@@ -43,9 +43,8 @@ class ToolInput(Body):
     (TL-5)."""
 
     @classmethod
-    def _is_absent(cls, name: object, value: object) -> bool:
-        field = cls.model_fields.get(name) if isinstance(name, str) else None
-        return field is not None and (value is None or (value == "" and not field.is_required()))
+    def _is_absent(cls, name: str, value: object) -> bool:
+        return value is None or (value == "" and not cls.model_fields[name].is_required())
 
 
 class SearchMemory(ToolInput):
@@ -53,7 +52,7 @@ class SearchMemory(ToolInput):
     `ids` reads the records of these ids. The filters `kind` and `labels` apply to all three."""
 
     # ids stand first: a validator sees only the fields above its own.
-    ids: Annotated[Several[RecordId], Field(max_length=MAX_IDS), AfterValidator(_each_once)] | None = Field(
+    ids: Annotated[Several[RecordId], Field(max_length=MAX_IDS), Bounded, AfterValidator(_each_once)] | None = Field(
         None, description="Read these records; goes without query, limit and after."
     )
     query: Annotated[Text, Field(max_length=MAX_QUERY_CHARACTERS)] | None = Field(
@@ -93,7 +92,7 @@ class AddMemory(ToolInput):
     content: Annotated[Text, Field(max_length=16_000)] | None = Field(None, description="Evidence and specifics.")
     labels: Labels = Field({}, description="Exact values that searches can filter by.")
     scope: Annotated[Text, Field(max_length=64)] | None = Field(None, description="Whom the fact is for.")
-    replaces: Annotated[Several[RecordId], Field(max_length=MAX_REPLACES), BeforeValidator(_listed)] = Field(
+    replaces: Annotated[Several[RecordId], Field(max_length=MAX_REPLACES), Bounded, BeforeValidator(_listed)] = Field(
         (), description="Ids of the records that this one corrects: they are superseded."
     )
     priority: Annotated[int, Field(ge=0, le=100), Whole] = Field(

@@ -11,7 +11,7 @@ from typing import Any, Literal, assert_never
 
 from .configuration import AgentConfig
 from .messages import Speaker
-from .schema_words import Node, Schema
+from .schema_words import Node, Schema, schema_of
 from .scopes import Scope
 from .tool_inputs import MAX_LABEL_CHARACTERS
 from .tools import TOOLS, offered_tools, savable_scopes
@@ -61,14 +61,13 @@ def _wrapped(dialect: Dialect, name: str, description: str, schema: dict[str, An
 
 def _tool(name: str, config: AgentConfig) -> tuple[str, dict[str, Any]]:
     """Its description, and the schema of its input."""
-    schema = TOOLS[name].model_json_schema()
-    root = Node.of(schema, schema.get("$defs", {}))
+    root = schema_of(TOOLS[name])
     arguments = {argument: _plain(root.child(argument)) for argument in root.fields()}
     narrowed = {argument: _narrowed(name, argument, plain, config) for argument, plain in arguments.items()}
-    return " ".join(schema["description"].split()), {
+    return " ".join(root.schema["description"].split()), {
         "type": "object",
         "properties": {argument: plain for argument, plain in narrowed.items() if plain is not None},
-        "required": schema.get("required", []),
+        "required": list(root.schema.get("required", [])),
         "additionalProperties": False,
     }
 
