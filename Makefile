@@ -1,0 +1,71 @@
+# What one does with this checkout; `make` alone lists it. Written for GNU make 3.81, which macOS ships.
+
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python3.13 python3.12 python3.11; do \
+  "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+endif
+BIN := .venv/bin
+INSTALLED := .venv/installed
+UV := $(BIN)/uv --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test check format rules demo serve-help bench-quality bench-latency constraints
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+setup: $(INSTALLED) ## make .venv with the product and all that its tests need
+
+# Again only when what is to be installed has changed. uv installs ten times faster than the pip that brings it.
+$(INSTALLED): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer found; name one: make setup PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "setup: a virtual environment in .venv, by $(PYTHON)"
+	@"$(PYTHON)" -m venv .venv || { echo "On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo "setup: the product, its one-machine edition and the test tools"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
+	@$(UV) pip install --python $(BIN)/python -e '.[local,dev]' -c constraints.txt
+	@touch $(INSTALLED)
+	@echo "setup: done"
+
+test: setup ## run every test; those on OpenSearch skip where Java or Maven is missing
+	@echo "test: pytest on all of tests/"
+	@$(BIN)/pytest
+
+check: setup ## style, types, layers
+	@echo "check: ruff (style)"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "check: mypy (types)"
+	@$(BIN)/mypy
+	@echo "check: import-linter (layers)"
+	@$(BIN)/lint-imports
+
+format: setup ## put code into the one format
+	@echo "format: ruff"
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+rules: setup ## list the rules of the specification that no test names
+	@$(BIN)/python tests/rules/open_rules.py
+
+demo: setup ## play an agent's turns against a server of its own, and tell what happens
+	@$(BIN)/python tests/demo.py
+
+serve-help: setup ## say how to start the server
+	@echo "Start the server: $(BIN)/agent-memory serve --data ./agent-memory-data --port 8080"
+	@$(BIN)/agent-memory serve --help
+
+bench-quality: setup ## how well searches find: make bench-quality DATA=<folder of data sets>
+	@test -n "$(DATA)" || { echo "Name the folder of data sets: make bench-quality DATA=<folder>" >&2; exit 2; }
+	@echo "bench-quality: every data set in $(DATA), by words, by meaning, by both"
+	@$(BIN)/python tests/performance/bench_quality.py "$(DATA)"
+
+bench-latency: setup ## how fast recalls and turns are, at 1,000 to 100,000 records
+	@echo "bench-latency: recalls and turns at 1,000, 10,000 and 100,000 records"
+	@$(BIN)/python tests/performance/bench_latency.py
+
+# A file of pins that names no registry; without extras, which pip refuses in constraints.
+constraints: setup ## pin all dependencies anew in constraints.txt
+	@echo "constraints: the newest releases that pyproject.toml allows, for every platform"
+	@$(UV) pip compile pyproject.toml --output-file constraints.txt --upgrade --all-extras --universal \
+	  --python-version 3.11 --strip-extras --no-emit-index-url --custom-compile-command "make constraints" > /dev/null
