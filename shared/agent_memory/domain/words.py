@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from .folding import fold, is_invisible, widen
 from .stemming import stem
@@ -37,13 +37,21 @@ _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0711\u0730-\u074a\u07a6-\u07b0\u07eb-\u07f3\u0900-\u0963\u0971-\u0df3"
     "\u0f71-\u0f84\u0f8d-\u0fbc\u135d-\u135f\u1b00-\u1b44\ua980-\ua9c0"
 )
-_WORD = rf"(?:[^\W_{_DENSE}]++[{_MARKS}]*+)++"
-_NAME = rf"{_WORD}(?:'{_WORD})*+"
-_TOKEN = re.compile(
-    rf"(?P<number>[0-9]++(?:[.,][0-9]++)++(?![^\W_{_DENSE}]))"
-    rf"|(?P<name>{_NAME}(?:(?:[-.@&]|_++){_NAME})*+)"
-    rf"|(?P<characters>[{HAN_AND_KANA}]++)|(?P<korean>[{HANGUL}]++)|(?P<clusters>[{CLUSTERED}]++)"
-)
+
+
+@cache  # compiling the whole costs 15 ms, which a cold start with English text alone need not pay
+def _token(*, is_ascii: bool) -> re.Pattern[str]:
+    """One number, joined name, or run of a script without spaces; the group's name says which."""
+    letter = r"[^\W_]" if is_ascii else rf"[^\W_{_DENSE}]"
+    word = f"{letter}++" if is_ascii else f"(?:{letter}++[{_MARKS}]*+)++"
+    name = f"{word}(?:'{word})*+"
+    runs = rf"(?P<characters>[{HAN_AND_KANA}]++)|(?P<korean>[{HANGUL}]++)|(?P<clusters>[{CLUSTERED}]++)"
+    return re.compile(
+        rf"(?P<number>[0-9]++(?:[.,][0-9]++)++(?!{letter}))|(?P<name>{name}(?:(?:[-.@&]|_++){name})*+)"
+        + ("" if is_ascii else f"|{runs}")
+    )
+
+
 _JOINT = re.compile(r"[-.@&_]+")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:(?:,[0-9]{3})+(?:\.[0-9]+)?|(?:\.[0-9]{3})+(?:,[0-9]+)?)")
 _CAMEL = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
@@ -102,7 +110,7 @@ def is_blank(text: str) -> bool:
 
 
 def _pieces(folded: str) -> Iterator[tuple[str, str]]:
-    return ((match.lastgroup or "", match[0]) for match in _TOKEN.finditer(folded))
+    return ((match.lastgroup or "", match[0]) for match in _token(is_ascii=folded.isascii()).finditer(folded))
 
 
 def _parts(name: str) -> list[str]:
