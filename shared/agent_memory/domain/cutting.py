@@ -1,7 +1,7 @@
 """Where a text may be cut: behind a sentence, else behind a word, and never inside what people see as one character.
 
-Knows the borders of UAX #29 that occur in practice, and which scripts write without spaces. Leaves to others how long
-a piece may be, and how a cut is marked.
+Knows the borders of UAX #29 that occur in practice. Leaves to others how long a piece may be, how a cut is marked, and
+which scripts write without spaces (`unspaced.py`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import chain
 
+from .unspaced import CLUSTERED, HAN_AND_KANA
+
 _CLOSERS = "[\"'”’»)\\]}」』）】》]{0,3}"  # bounded, so that a long run of them costs nothing
 _SENTENCE_END = re.compile(rf"[.!?…؟۔।॥։።]{_CLOSERS}(?=\s)|[。！？．｡]{_CLOSERS}|(?=\n)")
-# Han, kana, full width; Thai, Lao, Myanmar, Khmer: a word may end between any two characters.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
-)
+# Without spaces a word may end between any two characters; so it does beside full-width punctuation.
+_UNSPACED = re.compile(f"[{HAN_AND_KANA}{CLUSTERED}\u3000-\u303f\uff00-\uffef]")
 
 _JOINER = "\u200d"
 # Marks by use and not by category: joiners, vowels am of Thai and Lao, half-width voicing marks, skin tones, flag tags.
