@@ -1,0 +1,46 @@
+"""Turns: begin, read, messages, end (routes 6, 8, 9, 13)."""
+
+from __future__ import annotations
+
+from agent_memory.domain.turns import Turn
+from agent_memory.operations.begin import Beginning, begin
+from agent_memory.operations.end import end
+from agent_memory.operations.enter import find_turn
+from agent_memory.operations.messages import add_messages
+from agent_memory.operations.turns import turn_answer
+from agent_memory.runtime.calls import Answer, Call
+from agent_memory.runtime.http import handler as handler_of
+from agent_memory.runtime.requests import BeginBody, EndBody, MessagesBody
+from agent_memory.runtime.wiring import services
+
+
+def post_turn(call: Call) -> Answer:
+    body = call.body_as(BeginBody)
+    beginning = Beginning(**{name: getattr(body, name) for name in BeginBody.model_fields})
+    turn = begin(services(), call.agent, beginning)
+    # An end commits before it answers as long as there is no review: no turn is left ending.
+    return Answer(201, {**turn_answer(services(), turn), "still_ending": []})
+
+
+def get_turn(call: Call) -> Answer:
+    return _answer(find_turn(services(), call.agent, call.turn))
+
+
+def post_messages(call: Call) -> Answer:
+    messages = call.body_as(MessagesBody).messages
+    return Answer(200, {"messages": add_messages(services(), call.agent, call.turn, messages)})
+
+
+def post_end(call: Call) -> Answer:
+    body = call.body_as(EndBody)
+    turn = end(services(), call.agent, call.turn, outcome=body.outcome, error=body.error, messages=body.messages)
+    return _answer(turn)
+
+
+def _answer(turn: Turn) -> Answer:
+    return Answer(200, turn_answer(services(), turn))
+
+
+handler = handler_of(
+    {"begin_turn": post_turn, "get_turn": get_turn, "add_messages": post_messages, "end_turn": post_end}
+)

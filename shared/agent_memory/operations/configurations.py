@@ -1,0 +1,38 @@
+"""An agent's configurations as the API shows them, and the list of their versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_memory.domain.cursors import cursor, position
+from agent_memory.domain.errors import InvalidRequest
+from agent_memory.store.agents import Configured
+
+from .configure import configuration_of
+from .services import Services
+
+
+def configuration_answer(configured: Configured, *, unchanged: bool = False) -> dict[str, Any]:
+    """Whole, with all defaults filled in."""
+    shown = {"agent_id": configured.agent_id, **_version(configured), "config": configured.config.stored()}
+    return {**shown, "unchanged": unchanged}
+
+
+def list_versions(services: Services, agent_id: str, *, limit: int = 50, after: str | None = None) -> dict[str, Any]:
+    """Newest first, without the configurations themselves."""
+    binding = ["config", agent_id]
+    behind = position(after, binding) if after is not None else None
+    if after is not None and behind is None:
+        raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
+    configuration_of(services, agent_id)
+    several = services.agents.versions(agent_id, before=int(behind) if behind else None, limit=limit + 1)
+    more = cursor(str(several[limit - 1].version), binding) if len(several) > limit else None
+    return {"versions": [_version(configured) for configured in several[:limit]], "next": more}
+
+
+def _version(configured: Configured) -> dict[str, Any]:
+    return {
+        "version": configured.version,
+        "created_at": configured.created_at,
+        "created_by": configured.created_by,
+    }

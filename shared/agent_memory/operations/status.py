@@ -1,0 +1,43 @@
+"""What is built in, what is wired, and how the index stands (IF-6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_memory import __version__
+from agent_memory.domain.errors import IndexUnavailable
+from agent_memory.domain.ports import IndexQuery
+
+from .services import Services
+
+PARTS = ("review", "sweep", "decay", "merge", "cleanup")
+
+
+def status(services: Services, *, edition: str) -> dict[str, Any]:
+    embedder = services.embedder
+    return {
+        "version": __version__,
+        "edition": edition,
+        "embedder": {"model": embedder.model, "dimensions": embedder.dimensions, "min_score": embedder.floor},
+        "reviewer": {"kind": None, "model": None},
+        "index": _index(services),
+        "parts": {part: {"built": False, "wired": False, "last_run_at": None} for part in PARTS},
+    }
+
+
+def _index(services: Services) -> dict[str, Any]:
+    """down: it does not answer; lagging: it answers, and commits wait for it; ok: it shows everything. Where nobody
+    counts what waits, the numbers are null, not 0."""
+    waiting = services.waiting()
+    commits = waiting.commits if waiting else None
+    state = "down" if not _answers(services) else "lagging" if commits else "ok"
+    age_s = (services.clock.now() - waiting.since).total_seconds() if waiting and waiting.since else None
+    return {"state": state, "unindexed": commits, "oldest_s": None if age_s is None else max(0.0, round(age_s, 3))}
+
+
+def _answers(services: Services) -> bool:
+    try:
+        services.index.search(IndexQuery(partitions=["#status"], words=["status"]))
+    except IndexUnavailable:
+        return False
+    return True

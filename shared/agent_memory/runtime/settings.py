@@ -1,0 +1,96 @@
+"""What a function is told by its environment, typed. The deployment writes these names, the functions read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+N = TypeVar("N", int, float)
+
+MEMORY_TABLE = "AGENT_MEMORY_MEMORY_TABLE"
+EXECUTION_TABLE = "AGENT_MEMORY_EXECUTION_TABLE"
+OPENSEARCH_URL = "AGENT_MEMORY_OPENSEARCH_URL"
+OPENSEARCH_SIGNED = "AGENT_MEMORY_OPENSEARCH_SIGNED"  # the service to sign for (es, aoss); without it, unsigned
+EMBEDDER = "AGENT_MEMORY_EMBEDDER"
+EMBEDDER_MODEL = "AGENT_MEMORY_EMBEDDER_MODEL"
+EMBEDDER_DIMENSIONS = "AGENT_MEMORY_EMBEDDER_DIMENSIONS"
+EMBEDDER_MIN_SCORE = "AGENT_MEMORY_EMBEDDER_MIN_SCORE"
+OPENAI_API_KEY = "OPENAI_API_KEY"  # as every client of such servers reads it
+
+DEFAULT_EMBEDDER = "bedrock:amazon.titan-embed-text-v2:0"
+
+
+class SettingsError(Exception):
+    """A setting is missing or cannot be read; the message names it and says what it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderSettings:
+    """target: the base URL of an OpenAI-compatible server, or Bedrock's name of the model; empty for local."""
+
+    kind: Literal["local", "openai", "bedrock"]
+    target: str = ""
+    model: str | None = None
+    dimensions: int | None = None
+    min_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    memory_table: str
+    execution_table: str
+    opensearch_url: str
+    opensearch_signed: str | None
+    embedder: EmbedderSettings
+
+
+def settings_of(environment: Mapping[str, str]) -> Settings:
+    """Raises `SettingsError`."""
+    return Settings(
+        memory_table=_required(environment, MEMORY_TABLE),
+        execution_table=_required(environment, EXECUTION_TABLE),
+        opensearch_url=_required(environment, OPENSEARCH_URL),
+        opensearch_signed=environment.get(OPENSEARCH_SIGNED) or None,
+        embedder=embedder_settings(
+            environment.get(EMBEDDER) or DEFAULT_EMBEDDER,
+            model=environment.get(EMBEDDER_MODEL) or None,
+            dimensions=_number(environment, EMBEDDER_DIMENSIONS, int),
+            min_score=_number(environment, EMBEDDER_MIN_SCORE, float),
+        ),
+    )
+
+
+def embedder_settings(
+    spelled: str, *, model: str | None = None, dimensions: int | None = None, min_score: float | None = None
+) -> EmbedderSettings:
+    """`local`, `openai:<base url>` or `bedrock:<model>`. Raises `SettingsError`."""
+    match spelled.partition(":"):
+        case ("local", "", ""):
+            if model is not None or dimensions is not None:
+                raise SettingsError("The local embedder is one model of one size: leave its name and dimensions out.")
+            return EmbedderSettings("local", min_score=min_score)
+        case ("openai", ":", str(base)) if base.startswith(("http://", "https://")):
+            if model is None:
+                raise SettingsError("An openai: embedder needs the name of its model.")
+            return EmbedderSettings("openai", base, model, dimensions, min_score)
+        case ("bedrock", ":", str(name)) if name:
+            return EmbedderSettings("bedrock", name, name, dimensions, min_score)
+        case _:
+            raise SettingsError("The embedder takes local, openai:<base url> or bedrock:<model>.")
+
+
+def _required(environment: Mapping[str, str], name: str) -> str:
+    if value := environment.get(name):
+        return value
+    raise SettingsError(f"The environment variable {name} is not set.")
+
+
+def _number(environment: Mapping[str, str], name: str, kind: type[N]) -> N | None:
+    value = environment.get(name)
+    if not value:
+        return None
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise SettingsError(f"The environment variable {name} takes a number.") from error

@@ -1,0 +1,298 @@
+"""The shapes of answers, for the OpenAPI document and the tests that hold real answers against them. No handler builds
+its answer from these: what is answered is the operations' own, and loading this costs a start-up nothing."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agent_memory.domain.configuration import AgentConfig
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class FaultShape(Shape):
+    path: str = Field(description="Where, such as `memory.scope.read[0]`; empty for the whole body.")
+    code: str
+    message: str = Field(description="What the place takes; never what was sent.")
+
+
+class Problem(Shape):
+    """RFC 9457, with a stable code."""
+
+    type: Literal["about:blank"]
+    title: str
+    status: int
+    code: str
+    detail: str
+    request_id: str
+    faults: list[FaultShape] = []
+    current: dict[str, Any] | None = Field(None, description="What stands now, where a version did not match.")
+
+
+class ConfigVersion(Shape):
+    version: int
+    created_at: str
+    created_by: str
+
+
+class ConfigAnswer(ConfigVersion):
+    agent_id: str
+    config: AgentConfig
+    unchanged: bool = Field(description="The body equals the newest version, which stays.")
+
+
+class ConfigVersions(Shape):
+    versions: list[ConfigVersion]
+    next: str | None
+
+
+class Tools(Shape):
+    format: Literal["anthropic", "openai", "bedrock"]
+    version: int
+    tools: list[dict[str, Any]] = Field(description="As the dialect has them.")
+
+
+class Change(Shape):
+    id: str
+    version: int
+    status: str
+    replaces: list[str]
+    source: str
+
+
+class Current(Shape):
+    id: str
+    version: int
+    status: str
+
+
+class ConflictShape(Shape):
+    change: Literal["save", "replace", "delete"]
+    id: str
+    target: str
+    outcome: Literal["retargeted", "saved_alone", "nothing"]
+    current: Current | None
+
+
+class TurnShape(Shape):
+    turn_id: str
+    agent_id: str
+    number: int | None
+    attempt: int
+    status: Literal["open", "ending", "committed", "rolled_back"]
+    reason: str | None
+    agent_version: int
+    session_id: str | None
+    workflow_id: str | None
+    user_id: str | None
+    execution_id: str
+    invocation_id: str | None
+    retry_of: str | None
+    time_zone: str
+    started_at: str
+    ended_at: str | None
+    committed_at: str | None
+    memories: list[Change]
+    conflicts: list[ConflictShape]
+
+
+class BegunTurn(TurnShape):
+    still_ending: list[str]
+
+
+class AddedMessage(Shape):
+    event_id: str
+    sequence: int
+
+
+class AddedMessages(Shape):
+    messages: list[AddedMessage]
+
+
+class View(Shape):
+    """A record as the model sees it."""
+
+    id: str
+    version: int
+    status: Literal["ACTIVE", "PENDING", "SUPERSEDED", "REJECTED", "DELETED"]
+    scope: Literal["session", "workflow", "user", "agent", "platform"]
+    kind: str
+    labels: dict[str, str]
+    summary: str
+    content: str | None
+    priority: int
+    replaces: list[str]
+    replaced_by: str | None
+    source: str
+    occurred_at: str | None
+    created_at: str
+
+
+class Ranks(Shape):
+    lexical: int | None
+    vector: int | None
+
+
+class Item(View):
+    """A record as a recall shows it."""
+
+    score: float
+    cut: bool
+    tokens: int
+    cosine: float | None = Field(None, description="With `explain`.")
+    ranks: Ranks | None = Field(None, description="With `explain`.")
+
+
+class Omission(Shape):
+    count: int
+    tokens: int
+    ids: list[str]
+
+
+class UsageShape(Shape):
+    purpose: Literal["embed"]
+    model: str
+    input_tokens: int
+    cached: bool
+    limited: bool
+
+
+class Recalled(Shape):
+    recorded: bool
+    tool_execution_id: str | None
+    conversation: str
+    constraints: list[Item]
+    memories: list[Item]
+    omitted: Omission
+    below_min_score: int
+    block: str
+    usage: UsageShape | None
+    degraded: bool
+    degraded_reason: Literal["embedder_down", "index_down", "index_behind"] | None
+    ranked: int
+
+
+class ToolError(Shape):
+    code: str
+    message: str
+    argument: str | None = None
+    details: dict[str, Any] | None = None
+
+
+class ToolAnswer(Shape):
+    """`output`, or `error`: a message that the model reads."""
+
+    tool_execution_id: str
+    output: dict[str, Any] | None = None
+    error: ToolError | None = None
+
+
+class Transcript(Shape):
+    turn_id: str
+    attempt: int
+    events: list[dict[str, Any]] = Field(description="Each with `sequence`, `at`, `type` and the fields of its type.")
+    next: str | None
+
+
+class WriterShape(Shape):
+    execution_id: str | None
+    invocation_id: str | None
+    agent_version: int | None
+    session_id: str | None
+    workflow_id: str | None
+    user_id: str | None
+    turn_id: str | None
+    conversation: str | None
+    tool_execution_id: str | None
+    links: dict[str, str]
+
+
+class RecordShape(View):
+    agent_id: str | None
+    session_id: str | None
+    workflow_id: str | None
+    user_id: str | None
+    confidence: float
+    expires_at: str | None
+    expired: bool
+    confirmed_at: str | None
+    about: list[str]
+    written_at: str
+    written_by: WriterShape
+
+
+class Records(Shape):
+    memories: list[RecordShape]
+    next: str | None
+
+
+class RecordVersions(Shape):
+    versions: list[RecordShape]
+    next: str | None
+
+
+class EmbedderShape(Shape):
+    model: str
+    dimensions: int
+    min_score: float = Field(description="The floor of the cosine where a configuration gives none.")
+
+
+class ReviewerShape(Shape):
+    kind: str | None
+    model: str | None
+
+
+class IndexShape(Shape):
+    state: Literal["ok", "lagging", "down"]
+    unindexed: int | None = Field(description="Commits that no search shows yet; null where nobody counts them.")
+    oldest_s: float | None
+
+
+class PartShape(Shape):
+    built: bool
+    wired: bool
+    last_run_at: str | None
+
+
+class StatusShape(Shape):
+    version: str
+    edition: str
+    embedder: EmbedderShape
+    reviewer: ReviewerShape
+    index: IndexShape
+    parts: dict[str, PartShape]
+
+
+class OpenApi(BaseModel):
+    """An OpenAPI 3.1 document."""
+
+    openapi: str
+    info: dict[str, Any]
+    paths: dict[str, Any]
+    components: dict[str, Any]
+
+
+ANSWERS: dict[str, type[BaseModel]] = {
+    "configure": ConfigAnswer,
+    "get_config": ConfigAnswer,
+    "list_config_versions": ConfigVersions,
+    "get_tools": Tools,
+    "begin_turn": BegunTurn,
+    "get_turn": TurnShape,
+    "add_messages": AddedMessages,
+    "recall": Recalled,
+    "call_tool": ToolAnswer,
+    "end_turn": TurnShape,
+    "get_transcript": Transcript,
+    "list_memories": Records,
+    "get_memory": RecordShape,
+    "list_memory_versions": RecordVersions,
+    "get_memory_version": RecordShape,
+    "get_status": StatusShape,
+    "get_openapi": OpenApi,
+}
+"""By operation."""

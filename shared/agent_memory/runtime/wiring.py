@@ -1,0 +1,129 @@
+"""The one place where ports meet adapters: made at the first call, kept by the process.
+
+In AWS from the environment (`settings`). The one-machine edition and tests put their own in with `use`. Adapters are
+imported where they are made, so that importing a handler costs no boto3 and no OpenSearch client.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any
+
+from agent_memory.adapters.system import SystemClock, SystemIds
+from agent_memory.domain.ports import Clock, Embedder, Ids, SearchIndex, Table
+from agent_memory.operations.services import Services, Together, Waiting
+from agent_memory.store.agents import Agents
+from agent_memory.store.records import Records
+from agent_memory.store.turns import Turns
+
+from .settings import EmbedderSettings, Settings, settings_of
+
+_CACHED_VECTORS_BYTES = 16 * 1024 * 1024  # some 10,000 vectors of 384 dimensions
+
+
+@dataclass(frozen=True, slots=True)
+class Wired:
+    services: Services
+    edition: str
+
+
+_wired: Wired | None = None
+_making = Lock()
+
+
+def wired() -> Wired:
+    """Raises `SettingsError` at the first call in AWS where a setting is missing."""
+    global _wired
+    if _wired is None:
+        with _making:
+            if _wired is None:
+                _wired = Wired(_in_aws(settings_of(os.environ)), "aws")
+    return _wired
+
+
+def services() -> Services:
+    return wired().services
+
+
+def use(given: Wired | None) -> None:
+    """Work with these from now on; None: make them at the next call."""
+    global _wired
+    _wired = given
+
+
+def services_of(
+    table: Table,
+    index: SearchIndex,
+    embedder: Embedder,
+    *,
+    together: Together,
+    clock: Clock | None = None,
+    waiting: Callable[[], Waiting | None] = lambda: None,
+) -> Services:
+    ids: Ids = SystemIds()
+    return Services(
+        agents=Agents(table),
+        records=Records(table),
+        turns=Turns(table),
+        index=index,
+        embedder=embedder,
+        clock=clock or SystemClock(),
+        ids=ids,
+        together=together,
+        waiting=waiting,
+    )
+
+
+def in_turn(*calls: Callable[[], Any]) -> list[Any]:
+    """One after the other: where nothing is waited for, threads would only cost."""
+    return [call() for call in calls]
+
+
+def at_once(*calls: Callable[[], Any]) -> list[Any]:
+    """Each in a thread, the last one in this; the first failure in order is raised once all have ended."""
+    *others, last = calls
+    waiting = [_threads().submit(call) for call in others]
+    try:
+        own = last()
+    finally:
+        for future in waiting:
+            future.exception()
+    return [*(future.result() for future in waiting), own]
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(16, thread_name_prefix="together")
+
+
+def _in_aws(settings: Settings) -> Services:
+    from agent_memory.adapters.dynamodb import DynamoDBTable
+    from agent_memory.adapters.dynamodb_client import dynamodb_client
+    from agent_memory.adapters.opensearch import OpenSearchIndex
+    from agent_memory.adapters.opensearch_client import connect
+
+    table = DynamoDBTable(settings.memory_table, settings.execution_table, dynamodb_client())
+    embedder = remote_embedder(settings.embedder)
+    client = connect(settings.opensearch_url, signer=_signer(settings.opensearch_signed))
+    index = OpenSearchIndex(client, model=embedder.model, dimensions=embedder.dimensions)
+    return services_of(table, index, embedder, together=at_once)
+
+
+def _signer(service: str | None) -> Any:
+    if service is None:
+        return None
+    import boto3
+    from opensearchpy import Urllib3AWSV4SignerAuth
+
+    session = boto3.Session()
+    return Urllib3AWSV4SignerAuth(session.get_credentials(), session.region_name, service)
+
+
+def remote_embedder(settings: EmbedderSettings) -> Embedder:
+    """The embedder behind a network, with a cache before it."""
+    raise NotImplementedError
