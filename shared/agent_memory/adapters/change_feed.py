@@ -60,7 +60,14 @@ class ChangeFeed:
         if len(found) == limit:
             with self._changed:
                 self._news = True
-        return [FeedRow(at, Key("memory", partition.decode(), sort.decode())) for at, partition, sort in found]
+        return [_row(*row) for row in found]
+
+    def waiting(self) -> tuple[int, FeedRow | None]:
+        """How many rows are not done, and the oldest of them. Reading this is not reading the feed."""
+        with self._file.reading() as connection:
+            (count,) = connection.execute("SELECT count(*) FROM feed").fetchone()
+            oldest = connection.execute("SELECT * FROM feed ORDER BY position LIMIT 1").fetchone()
+        return count, _row(*oldest) if oldest else None
 
     def done(self, positions: Iterable[int]) -> None:
         """Take rows off the feed; those that are gone already do no harm."""
@@ -81,3 +88,7 @@ class ChangeFeed:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+
+def _row(position: int, partition: bytes, sort: bytes) -> FeedRow:
+    return FeedRow(position, Key("memory", partition.decode(), sort.decode()))

@@ -186,6 +186,10 @@ class SqliteTable:
         """The oldest rows that are not done, at most `limit`."""
         return self._feed.rows(limit)
 
+    def feed_waiting(self) -> tuple[int, FeedRow | None]:
+        """How many rows are not done, and the oldest of them."""
+        return self._feed.waiting()
+
     def feed_done(self, positions: Iterable[int]) -> None:
         """Take rows off the feed."""
         self._feed.done(positions)

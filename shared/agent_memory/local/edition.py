@@ -1,0 +1,97 @@
+"""The one-machine edition, put together: a folder, an embedder, the feed, and with `--dev` what makes them fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from time import monotonic, sleep
+
+from agent_memory.adapters.system import SystemClock
+from agent_memory.domain.errors import AgentMemoryError
+from agent_memory.domain.ports import Clock, Embedder, SearchIndex, Table
+from agent_memory.operations.services import Services
+from agent_memory.runtime import observability as log
+from agent_memory.runtime.wiring import Wired, in_turn, services_of, use
+
+from .clock import AdvancedClock
+from .dev import Switches
+from .faults import FailingEmbedder, LosingTable, SwitchedIndex
+from .feed import FeedLoop, waiting
+from .folder import Folder
+
+NAME = "one machine"
+
+
+class Edition:
+    """Opens the folder, and works from `start` to `stop`. make_embedder: called once the folder is held, since it may
+    take seconds. Raises `FolderInUse`."""
+
+    def __init__(self, path: Path, make_embedder: Callable[[Path], Embedder], *, dev: bool = False) -> None:
+        self._folder = Folder(path)
+        embedder = make_embedder(path)
+        self.index = self._folder.index(embedder)
+        self.switches = self._make_switches(path, embedder) if dev else None
+        self.services = self._services(embedder)
+        self._feed = FeedLoop(self._folder.table, _index_handler(), self._is_paused)
+        self._builder = Thread(target=self._build, name="build index", daemon=True)
+
+    def start(self) -> None:
+        """From now on handlers work with it, and the index follows the table."""
+        use(Wired(self.services, NAME))
+        if not self.index.whole:
+            self._builder.start()
+        self._feed.start()
+
+    def settle(self, timeout_s: float = 10.0) -> None:
+        """Wait until a search shows all that is committed. Raises `TimeoutError`."""
+        end = monotonic() + timeout_s
+        while self._folder.table.feed_waiting()[0] or not self.index.whole:
+            if monotonic() > end:
+                raise TimeoutError("the index did not catch up in time")
+            sleep(0.005)
+
+    def stop(self) -> None:
+        """Once no call is under way. The feed goes on where it was at the next start."""
+        if self._feed.stop(timeout_s=1.0) and not self._builder.is_alive():
+            self.close()
+
+    def close(self) -> None:
+        use(None)
+        self._folder.close()
+
+    def _services(self, embedder: Embedder) -> Services:
+        count = partial(waiting, self._folder.table)
+        table: Table = self._folder.table
+        index: SearchIndex = self.index
+        clock: Clock = SystemClock()
+        if self.switches:
+            table, index = self.switches.table, self.switches.index
+            embedder, clock = self.switches.embedder, self.switches.clock
+        return services_of(table, index, embedder, together=in_turn, clock=clock, waiting=count)
+
+    def _make_switches(self, path: Path, embedder: Embedder) -> Switches:
+        return Switches(
+            clock=AdvancedClock(SystemClock(), path / "dev-clock.json"),
+            table=LosingTable(self._folder.table),
+            index=SwitchedIndex(self.index),
+            embedder=FailingEmbedder(embedder),
+            on_index=lambda _: self._feed.wake(),
+        )
+
+    def _is_paused(self) -> bool:
+        return self.switches is not None and self.switches.index.state == "paused"
+
+    def _build(self) -> None:
+        try:
+            records = sum(self.index.build(self.services))
+            log.info("index built", records=records)
+        except AgentMemoryError as error:  # the table still answers in the index's place; the next start tries again
+            log.error("index not built", **log.where(error))
+
+
+def _index_handler() -> Callable[..., dict[str, object]]:
+    from functions.index.handler import handler
+
+    return handler

@@ -1,0 +1,115 @@
+"""The change feed in place of DynamoDB's stream: what is committed is handed to the index handler, in batches, until a
+search shows it.
+
+Delivers as Lambda does: at least once, oldest first, and again while the handler raises. What the index owes survives a
+restart, since the feed lies in the table's file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event, Thread
+from typing import Any, Protocol
+
+from agent_memory.adapters.change_feed import FeedRow
+from agent_memory.domain.errors import EmbedderUnavailable, Unavailable
+from agent_memory.domain.ulids import made_at
+from agent_memory.operations.index import embed_waiting
+from agent_memory.operations.services import Waiting
+from agent_memory.runtime import observability as log
+from agent_memory.runtime.wiring import services
+from agent_memory.store.keys import UNINDEXED
+
+BATCH = 100  # as a stream's event source would
+IDLE_S = 0.5  # between looks at what waits for the embedder, and the longest that stopping takes
+LONGEST_WAIT_S = 5.0  # before a batch that failed is tried again
+
+
+class Feed(Protocol):
+    def feed(self, limit: int) -> list[FeedRow]: ...
+
+    def feed_waiting(self) -> tuple[int, FeedRow | None]: ...
+
+    def feed_done(self, positions: Sequence[int]) -> None: ...
+
+    def wait_for_feed(self, timeout_s: float) -> bool: ...
+
+
+Handler = Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
+
+
+class FeedLoop:
+    """One thread. `paused`: whether the feed is left alone for now."""
+
+    def __init__(self, feed: Feed, handler: Handler, paused: Callable[[], bool] = lambda: False) -> None:
+        self._feed = feed
+        self._handler = handler
+        self._paused = paused
+        self._stopping = False
+        self._wake = Event()
+        self._thread = Thread(target=self._run, name="feed", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Something that it waits for has changed."""
+        self._wake.set()
+
+    def stop(self, timeout_s: float) -> bool:
+        """Whether it has ended in that time."""
+        self._stopping = True
+        self._wake.set()
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        wait_s = 0.0
+        while not self._stopping:
+            if wait_s or self._paused():
+                self._wake.wait(wait_s or LONGEST_WAIT_S)
+                self._wake.clear()
+            if not self._stopping and not self._paused():
+                wait_s = 0.0 if self._deliver() else min(max(2 * wait_s, 0.1), LONGEST_WAIT_S)
+
+    def _deliver(self) -> bool:
+        """One batch, or a wait for one. False where it did not come through and is to be tried again."""
+        try:
+            rows = self._feed.feed(BATCH)
+            if rows:
+                answer = self._handler(stream_event(rows), None)
+                failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+                self._feed.feed_done([row.position for row in rows if str(row.position) not in failed])
+                return not failed
+            if not self._feed.wait_for_feed(IDLE_S) and not self._stopping:
+                embed_waiting(services())
+        except EmbedderUnavailable:
+            return True  # nothing is owed to the index; the next look comes by itself
+        except Unavailable as error:
+            log.warning("index behind", **log.where(error))
+            return False
+        except Exception as error:  # the loop of a stream: one bad batch must not end it for good
+            log.error("feed failed", **log.where(error))
+            return False
+        return True
+
+
+def stream_event(rows: Sequence[FeedRow]) -> dict[str, Any]:
+    """The rows as the memory table's stream (keys only) would hand them to Lambda."""
+    return {"Records": [_record(row) for row in rows]}
+
+
+def _record(row: FeedRow) -> dict[str, Any]:
+    keys = {"pk": {"S": row.key.partition}, "sk": {"S": row.key.sort}}
+    return {
+        "eventID": str(row.position),
+        "eventName": "INSERT",
+        "eventSource": "aws:dynamodb",
+        "dynamodb": {"Keys": keys, "SequenceNumber": str(row.position), "StreamViewType": "KEYS_ONLY"},
+    }
+
+
+def waiting(feed: Feed) -> Waiting:
+    """What of the feed no search shows yet. The oldest waits since its commit, which is named by a ULID."""
+    count, oldest = feed.feed_waiting()
+    return Waiting(count, made_at(oldest.key.sort.removeprefix(UNINDEXED)) if oldest else None)
