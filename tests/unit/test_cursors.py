@@ -1,7 +1,8 @@
 import pytest
-from agent_memory.domain.cursors import cursor, position
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agent_memory.domain.cursors import cursor, position
 
 positions = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40)
 

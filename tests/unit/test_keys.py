@@ -1,10 +1,11 @@
 """SC-5, DESIGN's invariant 4: the partition is the border, and no id spells another's key."""
 
 import pytest
-from agent_memory.domain.scopes import Place, Scope, TurnIds
-from agent_memory.store import keys
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agent_memory.domain.scopes import Place, Scope, TurnIds
+from agent_memory.store import keys
 
 ids = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20) | st.sampled_from(
     ["a", "a#b", "a%23b", "a%2523b", "#", "%", "session", "user#a"]

@@ -1,4 +1,5 @@
 import pytest
+
 from agent_memory.domain.errors import ToolRefused
 from agent_memory.domain.scopes import Place, Scope, TurnIds, place_for_new, places_of
 

@@ -3,12 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from agent_memory.domain.records import Record, Status, Version
 from agent_memory.domain.scopes import Place, Scope
 from agent_memory.domain.staging import Remove, Save, settle, targets
 from agent_memory.domain.times import written
-from hypothesis import given
-from hypothesis import strategies as st
 
 NOW = datetime(2026, 5, 12, 8, tzinfo=UTC)
 SESSION = Place(Scope.SESSION, "support", "s-1")

@@ -31,8 +31,8 @@ class Turn:
     attempt: int
     agent_version: int
     execution_id: str
-    invocation_id: str | None
     started_at: str
+    invocation_id: str | None = None
     time_zone: str = "UTC"
     number: int | None = None
     session_id: str | None = None

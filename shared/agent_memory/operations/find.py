@@ -106,15 +106,9 @@ class _Finding:
         answer, fresh, reason = self._candidates()
         extra = [self._candidate(stored) for stored in fresh]
         pool, statistics = ranking.pool(answer, extra)
-        ranked = ranking.rank(
-            self.mode,
-            pool,
-            statistics,
-            floor=self._floor(),
-            knows_script=self.services.embedder.knows(self.question.text),
-        )
-        passed = {one.id for one in ranked}
-        below = sum(1 for c in pool if c.id not in passed and c.cosine is not None and not any(c.counts))
+        floor, knows_script = self._floor(), self.services.embedder.knows(self.question.text)
+        ranked = ranking.rank(self.mode, pool, statistics, floor=floor, knows_script=knows_script)
+        below = ranking.below_floor(self.mode, pool, floor=floor)
         results = self._verified(ranked, {c.id: c.partition for c in pool})
         return Found(results, len(pool), below, reason, self.asked.usage, self.asked.vector)
 
@@ -171,7 +165,7 @@ class _Finding:
         tokens = words.tokens(searchable_text(stored.record))
         occurring = Counter(tokens)
         counts = tuple(occurring[word] for word in self.words)
-        cosine = ranking.best_cosine(self.asked.vector, stored.vectors) if self.asked.vector else None
+        cosine = ranking.best_cosine(stored.vectors, self.asked.vector) if self.asked.vector else None
         return Candidate(stored.record.id, memory_partition(stored.record.place), counts, len(tokens), cosine)
 
     def _floor(self) -> float:

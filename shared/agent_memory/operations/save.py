@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from agent_memory.domain.errors import ConditionFailed, StoreUnavailable, ToolRefused
-from agent_memory.domain.ports import Write
+from agent_memory.domain.ports import Put, Write
 from agent_memory.domain.records import Record, Status, Version
 from agent_memory.domain.retention import ends_at
 from agent_memory.domain.scopes import Place, place_for_new
@@ -34,41 +34,56 @@ class Added:
     usage: Usage | None
 
 
-def add(services: Services, entered: Entered, request: AddMemory, *, conversation: str, execution_id: str) -> Added:
-    """Stage a new record. Raises `ToolRefused`; then nothing is staged."""
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """record: as it will be; is_new: whether this call staged the deletion, or found it deleted already."""
+
+    record: Record
+    is_new: bool
+
+
+def add(
+    services: Services, entered: Entered, request: AddMemory, *, by: Mapping[str, Any], also: Callable[[Added], Put]
+) -> Added:
+    """Stage a new record, in one transaction with what `also` makes of it. Raises `ToolRefused`: nothing is staged.
+
+    by: who writes, as `written_by` says it."""
     now = services.clock.now()
     place = place_for_new(entered.turn.ids, entered.config.memory.scope.write, request.scope)
-    record = _record(services, entered, request, place, entered.turn.writer(conversation, execution_id), now)
+    record = _record(services, entered, request, place, by, now)
     fingerprint = fingerprint_of(record, request.expires_at)
     view, (vectors, usage) = services.together(
         lambda: staged_view(services, entered), lambda: embed_record(services, record)
     )
+    added = Added(record, False, usage)
     for _ in range(_TRIES):
-        places = _check_targets(services, entered, view, record, now)
+        places = _check_targets(services, entered, view, record)
         if not record.replaces and (twin := _twin(services, view, record, fingerprint, now)):
             return Added(twin, True, usage)
-        change = Save(record, places, fingerprint)
-        if _stage(services, entered, view, change, services.records.stage(record, vectors, services.embedder.model)):
-            return Added(record, False, usage)
+        staged = [*services.records.stage(record, vectors, services.embedder.model), also(added)]
+        if _stage(services, entered, view, Save(record, places, fingerprint), staged):
+            return added
         view = staged_view(services, entered)
     raise StoreUnavailable("Other calls of this turn kept staging at once; send it again.")
 
 
-def remove(services: Services, entered: Entered, id: str, *, conversation: str, execution_id: str) -> Record:
-    """Stage a deletion; gives the record as it will be. Deleting twice gives the same answer."""
+def remove(
+    services: Services, entered: Entered, id: str, *, by: Mapping[str, Any], also: Callable[[Record], Put]
+) -> Removed:
+    """Stage a deletion, in one transaction with what `also` makes of it. Deleting twice gives the same answer."""
     for _ in range(_TRIES):
         view = staged_view(services, entered)
         record = visible_record(services, entered, view, [id]).get(id)
-        if record is None or record.place not in entered.visible:
+        if record is None:
             raise _not_found("id")
         if record.place not in entered.reachable:
             scopes = ", ".join(place.scope.value for place in entered.writable) or "none"
             raise ToolRefused("scope_not_allowed", f"Only records in scopes that this agent writes: {scopes}.", "id")
         if record.status is Status.DELETED:
-            return record
-        by = entered.turn.writer(conversation, execution_id)
-        if _stage(services, entered, view, Remove(id, record.place, record.status, by), []):
-            return record.changed(Status.DELETED, at=services.clock.now(), by=by, replaced_by=record.replaced_by)
+            return Removed(record, False)
+        gone = record.changed(Status.DELETED, at=services.clock.now(), by=by, replaced_by=record.replaced_by)
+        if _stage(services, entered, view, Remove(id, record.place, record.status, by), [also(gone)]):
+            return Removed(gone, True)
     raise StoreUnavailable("Other calls of this turn kept staging at once; send it again.")
 
 
@@ -93,7 +108,7 @@ def fingerprint_of(record: Record, expires_at: str | None) -> str:
 
 
 def _record(
-    services: Services, entered: Entered, request: AddMemory, place: Place, by: dict[str, Any], now: datetime
+    services: Services, entered: Entered, request: AddMemory, place: Place, by: Mapping[str, Any], now: datetime
 ) -> Record:
     created_at = written(now)
     return Record(
@@ -115,7 +130,7 @@ def _record(
     )
 
 
-def _check_targets(services: Services, entered: Entered, view: View, new: Record, now: datetime) -> dict[str, Place]:
+def _check_targets(services: Services, entered: Entered, view: View, new: Record) -> dict[str, Place]:
     """Where the records lie that the new one replaces; every one active, in a scope that is written, none broader."""
     if not new.replaces:
         return {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agent_memory import __version__
-from agent_memory.domain.errors import IndexUnavailable
-from agent_memory.domain.ports import IndexQuery
+from agent_memory.domain.errors import EmbedderUnavailable, IndexUnavailable
+from agent_memory.domain.ports import Embedder, IndexQuery
 
 from .services import Services
 
@@ -14,15 +14,25 @@ PARTS = ("review", "sweep", "decay", "merge", "cleanup")
 
 
 def status(services: Services, *, edition: str) -> dict[str, Any]:
-    embedder = services.embedder
     return {
         "version": __version__,
         "edition": edition,
-        "embedder": {"model": embedder.model, "dimensions": embedder.dimensions, "min_score": embedder.floor},
+        "embedder": _embedder(services.embedder),
         "reviewer": {"kind": None, "model": None},
         "index": _index(services),
         "parts": {part: {"built": False, "wired": False, "last_run_at": None} for part in PARTS},
     }
+
+
+def _embedder(embedder: Embedder) -> dict[str, Any]:
+    """What has to be asked of the model itself is null while it does not answer."""
+    told: dict[str, Any] = {"model": embedder.model, "dimensions": None, "min_score": None}
+    try:
+        told |= {"dimensions": embedder.dimensions}
+        told |= {"min_score": embedder.floor}
+    except EmbedderUnavailable:
+        pass
+    return told
 
 
 def _index(services: Services) -> dict[str, Any]:

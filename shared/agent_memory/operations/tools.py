@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from agent_memory.domain.errors import NotFound, StoreUnavailable, ToolRefused
+from agent_memory.domain.json_values import keepable
+from agent_memory.domain.ports import Put
 from agent_memory.domain.records import Record, view
 from agent_memory.domain.times import written
 from agent_memory.domain.tools import TOOLS, AddMemory, DeleteMemory, ReadMemory, SearchMemory, parse_tool_input
 
 from .embed import Usage
 from .enter import Entered, enter
-from .save import add, remove
+from .save import Added, add, remove
 from .search import read, search
 from .services import Services
 
@@ -22,21 +25,26 @@ _EVENTS = 3  # of one call at most: the execution, what it brought before the mo
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """output: for the model, text and all; shown: records that the model now has seen; usage: of the embedder."""
+    """output: for the model, text and all. records: those that it names. retrieved: whether a search brought them
+    before the model. is_recorded: whether the execution was written together with its effect."""
 
-    output: dict[str, Any]
-    records: list[Record] = field(default_factory=list)
+    output: Mapping[str, Any]
+    records: Sequence[Record]
     retrieved: bool = False
     usage: Usage | None = None
-    usage_for: str = "search"
+    is_recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
     services: Services
     entered: Entered
-    conversation: str
     execution_id: str
+    tool: str
+    raw_input: object
+    conversation: str
+    call_id: str | None
+    started: datetime
 
 
 def call_tool(
@@ -54,30 +62,26 @@ def call_tool(
         raise NotFound("No such native tool.")
     started = services.clock.now()
     entered = enter(services, agent_id, turn_id, events=_EVENTS)
-    call = _Call(services, entered, conversation, services.ids.new(started))
-    execution = {
-        "type": "execution",
-        "tool_execution_id": call.execution_id,
-        "tool": tool,
-        "conversation": conversation,
-    }
-    execution |= {"call_id": call_id, "input": raw_input, "started_at": written(started)}
+    call = _Call(services, entered, services.ids.new(started), tool, raw_input, conversation, call_id, started)
+    result: dict[str, Any]
     try:
-        done: _Done | None = _carry_out(call, tool, raw_input)
-        result: dict[str, Any] = {"output": done.output if done else None}
+        done = _carry_out(call)
     except ToolRefused as refused:
-        done, result = None, {"error": _error(refused)}
+        result = {"error": _error(refused)}
+        _write(call, _execution(call, result))
     except StoreUnavailable:
-        done, result = None, {"error": {"code": "unavailable", "message": "Nothing was changed; call it again."}}
-    ended = services.clock.now()
-    execution |= {"duration_ms": round((ended - started).total_seconds() * 1000), "at": written(ended)}
-    _record(call, execution, done, result)
+        result = {"error": {"code": "unavailable", "message": "Nothing was changed; call it again."}}
+        _write(call, _execution(call, result))
+    else:
+        result = {"output": done.output}
+        if not done.is_recorded:
+            _write(call, *_events(call, done))
     return {"tool_execution_id": call.execution_id, **result}
 
 
-def _carry_out(call: _Call, tool: str, raw_input: object) -> _Done:
-    now = call.services.clock.now()
-    request = parse_tool_input(tool, raw_input, call.entered.config, call.conversation, now=now)
+def _carry_out(call: _Call) -> _Done:
+    config, now = call.entered.config, call.services.clock.now()
+    request = parse_tool_input(call.tool, call.raw_input, config, call.conversation, now=now)
     return _CARRY_OUT[type(request)](call, request)
 
 
@@ -89,9 +93,15 @@ def _search(call: _Call, request: SearchMemory) -> _Done:
 
 
 def _add(call: _Call, request: AddMemory) -> _Done:
-    added = add(call.services, call.entered, request, conversation=call.conversation, execution_id=call.execution_id)
-    output = {"memories": [view(added.record)], "duplicate": added.duplicate}
-    return _Done(output, [added.record], usage=added.usage, usage_for="commit")
+    writer = call.entered.turn.writer(call.conversation, call.execution_id)
+    added = add(
+        call.services, call.entered, request, by=writer, also=lambda new: _put(call, *_events(call, _added(new)))
+    )
+    return replace(_added(added), is_recorded=not added.duplicate)
+
+
+def _added(added: Added) -> _Done:
+    return _Done({"memories": [view(added.record)], "duplicate": added.duplicate}, [added.record], usage=added.usage)
 
 
 def _read(call: _Call, request: ReadMemory) -> _Done:
@@ -100,9 +110,14 @@ def _read(call: _Call, request: ReadMemory) -> _Done:
 
 
 def _delete(call: _Call, request: DeleteMemory) -> _Done:
-    record = remove(
-        call.services, call.entered, request.id, conversation=call.conversation, execution_id=call.execution_id
+    writer = call.entered.turn.writer(call.conversation, call.execution_id)
+    removed = remove(
+        call.services, call.entered, request.id, by=writer, also=lambda gone: _put(call, *_events(call, _removed(gone)))
     )
+    return replace(_removed(removed.record), is_recorded=removed.is_new)
+
+
+def _removed(record: Record) -> _Done:
     return _Done({"memories": [view(record)]}, [record])
 
 
@@ -119,16 +134,41 @@ def _error(refused: ToolRefused) -> dict[str, Any]:
     return {"code": refused.code, "message": refused.message} | {name: v for name, v in optional.items() if v}
 
 
-def _record(call: _Call, execution: dict[str, Any], done: _Done | None, result: dict[str, Any]) -> None:
-    """The transcript names records by id and version; their text is joined when it is read (TR-2, LC-4)."""
-    versions = [{"id": record.id, "version": record.version} for record in done.records] if done else []
-    name = "sources" if execution["tool"] == "read_memory" else "memories"
-    execution |= {"output": {**(done.output if done else {}), name: versions}} if done else result
-    events = [execution]
-    if done and done.retrieved:
-        use = {"type": "output_use", "at": execution["at"], "use": "RETRIEVED", "memories": versions}
-        events.append(use | {"tool_execution_id": call.execution_id, "conversation": call.conversation})
-    if done and done.usage:
-        events.append(done.usage.event(execution["at"], done.usage_for))
-    turns = call.services.turns
-    turns.write([turns.events(call.entered.turn, call.entered.first, events)])
+# -- the transcript: records are named by id and version, their text is joined when it is read (TR-2, LC-4)
+
+
+def _events(call: _Call, done: _Done) -> list[dict[str, Any]]:
+    versions = [{"id": record.id, "version": record.version} for record in done.records]
+    named = "sources" if call.tool == "read_memory" else "memories"
+    execution = _execution(call, {"output": {**done.output, named: versions}})
+    events, at = [execution], execution["at"]
+    if done.retrieved:
+        use = {"type": "output_use", "at": at, "use": "RETRIEVED", "memories": versions}
+        events.append({**use, "tool_execution_id": call.execution_id, "conversation": call.conversation})
+    if done.usage:
+        events.append(done.usage.event(at, "search" if call.tool == "search_memory" else "commit"))
+    return events
+
+
+def _execution(call: _Call, result: Mapping[str, Any]) -> dict[str, Any]:
+    ended = call.services.clock.now()
+    return {
+        "type": "execution",
+        "at": written(ended),
+        "tool_execution_id": call.execution_id,
+        "tool": call.tool,
+        "conversation": call.conversation,
+        "call_id": call.call_id,
+        "input": keepable(call.raw_input),
+        **result,
+        "started_at": written(call.started),
+        "duration_ms": round((ended - call.started).total_seconds() * 1000),
+    }
+
+
+def _put(call: _Call, *events: dict[str, Any]) -> Put:
+    return call.services.turns.events(call.entered.turn, call.entered.first, events)
+
+
+def _write(call: _Call, *events: dict[str, Any]) -> None:
+    call.services.turns.write([_put(call, *events)])

@@ -1,7 +1,10 @@
-"""Configurations of agents: every version is kept; one that was written never changes, so it is cached for good."""
+"""Configurations of agents: every version is kept; one that was written never changes, so it is cached for good.
+
+Kept as JSON text: the order of kinds and labels is part of what was said, and DynamoDB promises none in its maps."""
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +54,11 @@ class Agents:
 
     def add(self, configured: Configured) -> bool:
         """Store the next version; False where another one was faster."""
-        item = {"config": configured.config.stored(), "at": configured.created_at, "by": configured.created_by}
+        item = {
+            "config": json.dumps(configured.config.stored()),
+            "at": configured.created_at,
+            "by": configured.created_by,
+        }
         puts = [Put(keys.configuration(configured.agent_id, configured.version), item, Absent())]
         if configured.version == 1:
             puts.append(Put(keys.agent(configured.agent_id), {"created_at": configured.created_at}))
@@ -75,4 +82,4 @@ class Agents:
 def _configured(agent_id: str, row: Row) -> Configured:
     version = int(row.key.sort.removeprefix(keys.CONFIGURATION))
     item: dict[str, Any] = row.item
-    return Configured(agent_id, version, AgentConfig.model_validate(item["config"]), item["at"], item["by"])
+    return Configured(agent_id, version, AgentConfig.model_validate(json.loads(item["config"])), item["at"], item["by"])

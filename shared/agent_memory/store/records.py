@@ -6,7 +6,7 @@ Reads give `Record`s whatever their expiry: `is_active` is the reader's to ask.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,13 @@ class Records:
     def vectors(self, places: Mapping[str, Place], model: str) -> dict[str, tuple[bytes, ...]]:
         found = self._table.get_many(keys.vector(place, id, model) for id, place in places.items())
         return {key.sort.split("#")[1]: _parts(item) for key, item in found.items()}
+
+    def vectors_in(self, partition: str, model: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
+        """All vectors of a place by that model, of whatever record, with the record's id."""
+        for row in self._table.query("memory", partition, prefix=keys.VECTOR):
+            id, by = row.key.sort.removeprefix(keys.VECTOR).split("#", 1)
+            if by == model:
+                yield id, _parts(row.item)
 
     def newest(self, place: Place, *, before: str | None = None, limit: int) -> list[Record]:
         """Live records of a place, newest first, older than the id `before`."""

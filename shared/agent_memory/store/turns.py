@@ -99,14 +99,13 @@ class Turns:
 
     def events(self, turn: Turn, first: int, events: Sequence[Mapping[str, Any]]) -> Put:
         """Events of one call, with consecutive numbers from `first`."""
-        return Put(keys.events(turn.agent_id, turn.turn_id, first), {"events": list(events)})
+        return Put(keys.events(turn.agent_id, turn.turn_id, first), {"packed": _packed(events)})
 
     def messages(self, turn: Turn, first: int, messages: Sequence[Mapping[str, Any]]) -> list[Put]:
         """Messages with consecutive numbers from `first`, in chunks."""
         puts: list[Put] = []
         for chunk in _chunks(messages):
-            packed = zlib.compress(json.dumps(chunk, ensure_ascii=False).encode(), 1)
-            puts.append(Put(keys.messages(turn.agent_id, turn.turn_id, first), {"packed": packed}))
+            puts.append(Put(keys.messages(turn.agent_id, turn.turn_id, first), {"packed": _packed(chunk)}))
             first += len(chunk)
         if sum(len(put.item["packed"]) for put in puts) > MESSAGES_BYTES:
             raise TooLarge("These messages do not fit one call: send fewer at a time.")
@@ -202,10 +201,10 @@ def _chunks(messages: Sequence[Mapping[str, Any]]) -> Iterable[list[Mapping[str,
 
 
 def _events(row: Row) -> list[dict[str, Any]]:
-    first = int(row.key.sort[2:])
-    events = row.item["events"] if row.key.sort.startswith(keys.EVENTS) else _unpacked(row.item)
-    return [{"sequence": n, **event} for n, event in enumerate(events, first)]
+    events = json.loads(zlib.decompress(row.item["packed"]))
+    return [{"sequence": n, **event} for n, event in enumerate(events, int(row.key.sort[2:]))]
 
 
-def _unpacked(item: Item) -> list[dict[str, Any]]:
-    return list(json.loads(zlib.decompress(item["packed"])))
+def _packed(events: Sequence[Mapping[str, Any]]) -> bytes:
+    """Compressed JSON: a call's input may be nested deeper than the 32 levels of a DynamoDB item."""
+    return zlib.compress(json.dumps(events, ensure_ascii=False).encode(), 1)

@@ -1,0 +1,134 @@
+"""What each route costs in round trips. A call that is added to one fails here, on both editions."""
+
+from dataclasses import replace
+
+import pytest
+from world import World
+
+from agent_memory.store.agents import Agents
+from agent_memory.store.records import Records
+from agent_memory.store.turns import Turns
+
+
+class Counting:
+    """A port that writes down the names of the calls it passes on."""
+
+    def __init__(self, inner, calls):
+        self._inner, self._calls = inner, calls
+
+    def __getattr__(self, name):
+        found = getattr(self._inner, name)
+        if not callable(found) or name == "knows":  # asks nobody
+            return found
+
+        def call(*args, **kwargs):
+            self._calls.append(name)
+            return found(*args, **kwargs)
+
+        return call
+
+
+@pytest.fixture
+def counted(world):
+    """The world with a list of every call of a port."""
+    calls = []
+    table = Counting(world.table, calls)
+    services = replace(
+        world.services,
+        agents=Agents(table),
+        records=Records(table),
+        turns=Turns(table),
+        index=Counting(world.index, calls),
+        embedder=Counting(world.services.embedder, calls),
+    )
+    return World(services, world.table, world.clock, world.index), calls
+
+
+def warm(world, **turn):
+    """An agent with indexed records, and an open turn of it, whose configuration this process has read."""
+    agent = world.configure()
+    for n in range(3):
+        world.remember(agent, f"Invoice {n}.", turn=turn)
+    world.index_all()
+    begun = world.begin(agent, **turn)
+    begun.search()
+    return begun
+
+
+def calls_of(calls, action):
+    calls.clear()
+    action()
+    return list(calls)
+
+
+@pytest.mark.rule("RK-5", "RK-8")
+@pytest.mark.parametrize(("who", "places"), [({}, 2), ({"user_id": "u", "workflow_id": "w"}, 4)])
+def test_a_recall_is_one_entry_one_embedding_one_query_a_place_one_search_one_read_and_one_write(counted, who, places):
+    world, calls = counted
+    turn = warm(world, **who)
+    made = calls_of(calls, lambda: turn.recall("invoice"))
+    queries = ["query"] * (1 + places)  # what the turn has staged, and what of each place is not indexed
+    assert made == ["increment", "embed", *queries, "search", "get_many", "write_many"]
+
+
+def test_records_that_are_not_indexed_yet_cost_a_recall_one_more_read(counted):
+    world, calls = counted
+    turn = warm(world)
+    world.remember(turn.agent, "Invoice of today.")
+    made = calls_of(calls, lambda: turn.recall("invoice"))
+    assert made == ["increment", "embed", *["query"] * 3, "get_many", "search", "get_many", "write_many"]
+
+
+def test_a_search_of_a_tool_costs_what_a_recall_costs(counted):
+    world, calls = counted
+    turn = warm(world)
+    made = calls_of(calls, lambda: turn.search("invoice"))
+    assert made == ["increment", "embed", *["query"] * 3, "search", "get_many", "write_many"]
+
+
+def test_a_list_reads_one_page_of_each_place(counted):
+    world, calls = counted
+    turn = warm(world)
+    assert calls_of(calls, turn.search) == ["increment", *["query"] * 3, "write_many"]
+
+
+def test_saving_is_staged_in_one_transaction_with_its_execution(counted):
+    world, calls = counted
+    turn = warm(world)
+    made = calls_of(calls, lambda: turn.add("Something new."))
+    assert made == ["increment", "query", "embed", "get", "transact"]
+
+
+def test_a_commit_is_one_transaction_however_much_it_changes(counted):
+    world, calls = counted
+    for changes in (0, 1, 14):
+        turn = warm(world)
+        for n in range(changes):
+            turn.add(f"Fact {n}.")
+        assert calls_of(calls, turn.commit) == ["get", "query", "transact"]
+    turn = warm(world)
+    turn.add("One that replaces.", replaces=world.remember(turn.agent, "One that goes."))
+    assert calls_of(calls, turn.commit) == ["get", "query", "get_many", "transact"]
+
+
+def test_beginning_reads_the_configuration_and_the_session_and_writes_once(counted):
+    world, calls = counted
+    agent = world.configure()
+    assert calls_of(calls, lambda: world.begin(agent)) == ["query", "get", "transact"]
+
+
+def test_a_turn_that_is_rolled_back_is_one_transaction_and_what_it_staged_is_taken_back(counted):
+    world, calls = counted
+    turn = warm(world)
+    turn.add("Never mind.")
+    assert calls_of(calls, turn.roll_back) == ["get", "transact", "query", "write_many"]
+
+
+def test_an_indexed_commit_costs_two_reads_one_write_of_the_index_and_one_of_the_table(counted):
+    world, calls = counted
+    agent = world.configure()
+    turn = world.begin(agent)
+    for n in range(10):
+        turn.add(f"Fact {n}.", scope=("session", "agent")[n % 2])
+    turn.commit()
+    assert calls_of(calls, world.index_all) == ["get_many", "get_many", "apply", "write_many"]
