@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 N = TypeVar("N", int, float)
@@ -43,6 +43,7 @@ class Settings:
     opensearch_url: str
     opensearch_signed: str | None
     embedder: EmbedderSettings
+    openai_api_key: str | None = field(default=None, repr=False)
 
 
 def settings_of(environment: Mapping[str, str]) -> Settings:
@@ -58,6 +59,7 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
             dimensions=_number(environment, EMBEDDER_DIMENSIONS, int),
             min_score=_number(environment, EMBEDDER_MIN_SCORE, float),
         ),
+        openai_api_key=environment.get(OPENAI_API_KEY) or None,
     )
 
 

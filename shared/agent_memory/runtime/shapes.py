@@ -237,8 +237,8 @@ class RecordVersions(Shape):
 
 class EmbedderShape(Shape):
     model: str
-    dimensions: int
-    min_score: float = Field(description="The floor of the cosine where a configuration gives none.")
+    dimensions: int | None = Field(description="Null, as min_score, while it must be asked for and nobody answers.")
+    min_score: float | None = Field(description="The floor of the cosine where a configuration gives none.")
 
 
 class ReviewerShape(Shape):

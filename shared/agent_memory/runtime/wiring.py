@@ -11,8 +11,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_memory.adapters.system import SystemClock, SystemIds
 from agent_memory.domain.ports import Clock, Embedder, Ids, SearchIndex, Table
@@ -21,9 +22,13 @@ from agent_memory.store.agents import Agents
 from agent_memory.store.records import Records
 from agent_memory.store.turns import Turns
 
-from .settings import EmbedderSettings, Settings, settings_of
+from .settings import EmbedderSettings, Settings, SettingsError, settings_of
 
-_CACHED_VECTORS_BYTES = 16 * 1024 * 1024  # some 10,000 vectors of 384 dimensions
+if TYPE_CHECKING:
+    from agent_memory.adapters.kept_floor import FloorlessModel
+
+CACHE_BYTES = 16 * 1024 * 1024  # some 10,000 vectors of 384 dimensions
+_TITAN_DIMENSIONS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,7 @@ def _in_aws(settings: Settings) -> Services:
     from agent_memory.adapters.opensearch_client import connect
 
     table = DynamoDBTable(settings.memory_table, settings.execution_table, dynamodb_client())
-    embedder = remote_embedder(settings.embedder)
+    embedder = remote_embedder(settings.embedder, key=settings.openai_api_key)
     client = connect(settings.opensearch_url, signer=_signer(settings.opensearch_signed))
     index = OpenSearchIndex(client, model=embedder.model, dimensions=embedder.dimensions)
     return services_of(table, index, embedder, together=at_once)
@@ -124,6 +129,26 @@ def _signer(service: str | None) -> Any:
     return Urllib3AWSV4SignerAuth(session.get_credentials(), session.region_name, service)
 
 
-def remote_embedder(settings: EmbedderSettings) -> Embedder:
-    """The embedder behind a network, with a cache before it."""
-    raise NotImplementedError
+def remote_embedder(settings: EmbedderSettings, *, key: str | None, kept: Path | None = None) -> Embedder:
+    """The embedder behind a network, with a cache before it. key: of an OpenAI-compatible server; kept: the file that
+    keeps a floor which had to be measured, None: the process keeps it."""
+    from agent_memory.adapters.embedding_cache import CachingEmbedder
+    from agent_memory.adapters.kept_floor import FloorFile, WithFloor
+
+    file = FloorFile(kept) if kept else None
+    return CachingEmbedder(WithFloor(_model(settings, key), floor=settings.min_score, kept=file), CACHE_BYTES)
+
+
+def _model(settings: EmbedderSettings, key: str | None) -> FloorlessModel:
+    if settings.kind == "openai":
+        from agent_memory.adapters.openai_compatible import OpenAICompatibleModel
+
+        return OpenAICompatibleModel(settings.target, settings.model or "", dimensions=settings.dimensions, key=key)
+    if settings.kind == "bedrock":
+        from agent_memory.adapters.bedrock import TitanModel
+
+        try:
+            return TitanModel(model=settings.target, dimensions=settings.dimensions or _TITAN_DIMENSIONS)
+        except ValueError as error:
+            raise SettingsError(str(error)) from error
+    raise SettingsError("The local embedder is the one-machine edition's.")
