@@ -175,10 +175,21 @@ def test_a_query_in_a_script_the_model_does_not_know_is_ranked_by_words() -> Non
 
 @pytest.mark.rule("RK-3")
 def test_only_the_best_hundred_of_a_leg_count() -> None:
-    found = [candidate(f"{n:04}", cosine=n / 1000) for n in range(300)]
+    found = [candidate(f"{n:04}", int(n < 20), cosine=n / 1000) for n in range(300)]
     ranked = rank("hybrid", found, of(found), floor=NO_FLOOR)
-    assert [one.vector_rank for one in ranked[:LEG]] == list(range(1, LEG + 1))
-    assert {(one.score, one.vector_rank) for one in ranked[LEG:]} == {(0.0, None)}
+    assert {one.id for one in ranked} == {found[n].id for n in (*range(20), *range(200, 300))}
+    assert [one.vector_rank for one in ranked if one.lexical_rank is None] == list(range(1, LEG + 1))
+    assert len(rank("vector", found, of(found), floor=NO_FLOOR)) == LEG
+
+
+@pytest.mark.rule("RK-9")
+def test_words_weigh_less_where_most_of_the_query_is_in_no_record() -> None:
+    found = [candidate(f"{n:02}", int(n == 3), 0, 0, 0, 0, cosine=0.5 + 0.3 * (n == 4)) for n in range(20)]
+    known = [candidate(one.id, one.counts[0], cosine=one.cosine) for one in found]
+    score = {one.id: one.score for one in rank("hybrid", found, of(found), floor=NO_FLOOR)}
+    score_known = {one.id: one.score for one in rank("hybrid", known, of(known), floor=NO_FLOOR)}
+    assert score["03"] < score_known["03"]
+    assert score["04"] > score_known["04"]
 
 
 @pytest.mark.rule("RK-3")
