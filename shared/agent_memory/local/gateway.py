@@ -33,6 +33,10 @@ THREADS = 32  # calls at a time; the rest wait in line
 DRAINED_BYTES = 32 * 1024 * 1024  # of a body that is too large: read to its end, so that its sender sees the answer
 CALLER = "local"  # without --principals everyone on this machine has all grants
 
+_FUNCTIONS: dict[str, dict[str, str]] = {}  # by resource and method
+for _route in ROUTES:
+    _FUNCTIONS.setdefault(_route.resource, {})[_route.method] = _route.function
+
 Serve = Callable[[Request, str, str], Awaitable[Response]]
 LambdaHandler = Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
 
@@ -50,8 +54,7 @@ class Gateway:
         self._counting = Lock()
 
     def app(self) -> ASGIApp:
-        resources = {route.resource: route for route in ROUTES}
-        routes: list[BaseRoute] = [Route(resource, self._endpoint(self._serve, resource)) for resource in resources]
+        routes: list[BaseRoute] = [Route(resource, self._endpoint(self._serve, resource)) for resource in _FUNCTIONS]
         if self._switches:
             routes += [Route(f"/v1/dev/{name}", self._endpoint(self._switch, name)) for name in (*dev.NAMES, "nothing")]
         return Router(routes, redirect_slashes=False, default=self._endpoint(self._no_route, ""))
@@ -65,8 +68,7 @@ class Gateway:
         return self._running == 0
 
     async def _serve(self, request: Request, resource: str, request_id: str) -> Response:
-        functions = {r.method: r.function for r in ROUTES if r.resource == resource}
-        function = functions.get(request.method)
+        function = _FUNCTIONS[resource].get(request.method)
         if function is None:
             return _response(proxy_answer(no_route(resource, request_id), request_id))
         body = await _body(request)

@@ -83,12 +83,10 @@ def _in_query(query: type[Query]) -> list[Schema]:
 
 
 def _parameter(name: str, schema: Schema) -> Schema:
-    schema.pop("title", None)
-    schema |= schema.pop("additionalProperties", {})  # of `label.<name>`: a parameter for each name
-    parameter = {"name": name, "in": "query", "required": False, "description": schema.pop("description", "")}
-    for of_the_map in ("propertyNames", *(("type", "default") if name.endswith("<name>") else ())):
-        schema.pop(of_the_map, None)
-    return {**parameter, "schema": _without_null(schema)}
+    if "additionalProperties" in schema:  # `label.<name>`: a parameter for each name, whose values these are
+        schema = {**schema["additionalProperties"], "description": schema["description"]}
+    plain = _without_null({key: value for key, value in schema.items() if key not in ("title", "description")})
+    return {"name": name, "in": "query", "required": False, "description": schema["description"], "schema": plain}
 
 
 def _without_null(schema: Schema) -> Schema:
