@@ -77,6 +77,7 @@ def scripted_server(dimensions: int = 8) -> Iterator[ScriptedServer]:
 def _handler(scripted: ScriptedServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # head and body in one packet: two would wait 40 ms for each other
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
