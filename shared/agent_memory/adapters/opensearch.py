@@ -15,7 +15,7 @@ from opensearchpy import OpenSearch, RequestError
 
 from ..domain.errors import IndexUnavailable
 from ..domain.ports import IndexAnswer, IndexEntry, IndexQuery, Statistics
-from .opensearch_client import SEARCH_TIMEOUT, WRITE_TIMEOUT, mapped_errors
+from .opensearch_client import SEARCH_TIMEOUT, WRITE_TIMEOUT, list_in, mapped_errors
 from .opensearch_documents import document_of, hash_of, index_body
 from .opensearch_queries import answer_of, requests_of
 from .vector_faults import fault_of
@@ -54,7 +54,8 @@ class OpenSearchIndex:
         header = self._header(query)
         lines = [line for request in requests.values() for line in (header, request)]
         with mapped_errors():
-            responses = self._client.msearch(body=lines, request_timeout=SEARCH_TIMEOUT)["responses"]
+            answer = self._client.msearch(body=lines, request_timeout=SEARCH_TIMEOUT)
+        responses = list_in(answer, "responses")
         if any(is_missing_index(response) for response in responses):
             return nothing(query)
         for response in responses:
@@ -116,7 +117,7 @@ class OpenSearchIndex:
                 params={"refresh": "wait_for", "require_alias": "true"},
                 request_timeout=WRITE_TIMEOUT,
             )
-        results = [item["index"] for item in answer["items"]]
+        results = [item["index"] for item in list_in(answer, "items")]
         if may_create and any(result["status"] == NOT_FOUND for result in results):
             self.ensure()
             return self._write(body, may_create=False)
@@ -135,14 +136,16 @@ class OpenSearchIndex:
 
     def _names_behind_alias(self) -> list[str]:
         with mapped_errors():
-            if not self._client.indices.exists_alias(name=self._alias):
+            if not self._client.indices.exists_alias(name=self._alias, request_timeout=WRITE_TIMEOUT):
                 return []
-            return sorted(self._client.indices.get_alias(name=self._alias))
+            return sorted(self._client.indices.get_alias(name=self._alias, request_timeout=WRITE_TIMEOUT))
 
     def _create(self) -> str:
         """The next number that is free; another process may take one at the same moment."""
         while True:
-            existing = self._client.indices.get(index=f"{self._stem}-*", params={"expand_wildcards": "all"})
+            existing = self._client.indices.get(
+                index=f"{self._stem}-*", params={"expand_wildcards": "all"}, request_timeout=WRITE_TIMEOUT
+            )
             numbers = [int(name.rpartition("-")[2]) for name in existing if name.rpartition("-")[2].isdecimal()]
             name = f"{self._stem}-{max(numbers, default=0) + 1}"
             try:

@@ -49,3 +49,11 @@ def mapped_errors() -> Iterator[None]:
 def error_type(error: TransportError) -> str:
     """`index_not_found_exception`, or the class of an error that came from no answer."""
     return error.error if isinstance(error.error, str) and error.error.isidentifier() else type(error).__name__
+
+
+def list_in(answer: Any, name: str) -> list[dict[str, Any]]:
+    """A list of the answer by its name. A proxy between may answer 200 with no answer of OpenSearch's."""
+    found = answer.get(name) if isinstance(answer, dict) else None
+    if not isinstance(found, list):
+        raise IndexUnavailable(f"the search index answered without {name}")
+    return found

@@ -10,12 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..domain.fusion import LEG
 from ..domain.ports import Candidate, IndexAnswer, IndexQuery, Spread, Statistics
-from ..domain.ranking import LEG
 from .opensearch_documents import COUNT_BITS, hash_of, label_terms, numbers_of, term_of
 
-# Lucene's search width is its k. With 100 the exact ten of random vectors are missed too often; see the contract suite.
-NEIGHBOURS = 400
+# Lucene's search width is its k. 100 found the exact ten of 10,000 random vectors; twice that is for larger scopes.
+NEIGHBOURS = 200
 SAMPLE = 64  # cosines of a scope: enough for mean and deviation
 SAMPLE_SEED = 7  # any, but always the same: the same records while they do not change
 
@@ -92,9 +92,9 @@ def leg(query: IndexQuery) -> Json:
     script = {"source": COUNTS_SCRIPT, "params": {"words": numbers_of(query.words)}}
     return {
         "size": LEG,
-        "_source": False,
+        "stored_fields": "_none_",
         "track_total_hits": False,
-        "docvalue_fields": ["partition", "length"],
+        "docvalue_fields": ["id", "partition", "length"],
         "script_fields": {"counts": {"script": script}} if query.words else {},
     }
 
@@ -118,7 +118,7 @@ def statistics_request(query: IndexQuery, scope: Json) -> Json:
 
 
 def sample_request(query: IndexQuery, scope: Json) -> Json:
-    """Random records of the filter with 1 + their cosine as score, exact; 0 where they have no vector."""
+    """Random records of the filter, scored by their exact cosine as the vector leg is; 0 where they have no vector."""
     drawn = {"query": scope, "random_score": {"seed": SAMPLE_SEED, "field": "_seq_no"}, "boost_mode": "replace"}
     exact = {
         "source": "knn_score",
@@ -129,7 +129,7 @@ def sample_request(query: IndexQuery, scope: Json) -> Json:
     rescore = {"query_weight": 0, "rescore_query_weight": 1, "rescore_query": scored}
     return {
         "size": SAMPLE,
-        "_source": False,
+        "stored_fields": "_none_",
         "track_total_hits": False,
         "query": {"function_score": drawn},
         "rescore": {"window_size": SAMPLE, "query": rescore},
@@ -153,11 +153,11 @@ def candidates_of(query: IndexQuery, response: Json | None, *, by_cosine: bool =
 def candidate_of(hit: Json, partition_by_hash: Mapping[str, str], by_cosine: bool) -> Candidate:
     fields = hit["fields"]
     return Candidate(
-        id=hit["_id"],
+        id=fields["id"][0],
         partition=partition_by_hash[fields["partition"][0]],
         counts=tuple(fields.get("counts", ())),
         length=fields["length"][0],
-        cosine=clamped(2 * hit["_score"] - 1) if by_cosine else None,  # Lucene's score is (1 + cosine) / 2
+        cosine=cosine_of(hit["_score"]) if by_cosine else None,
     )
 
 
@@ -180,11 +180,12 @@ def vector_spread(best: Sequence[Candidate], sample: Json | None, documents: int
         cosines += [0.0] * (documents - len(cosines))
     else:
         scores = [hit["_score"] for hit in sample["hits"]["hits"]]
-        cosines = [clamped(score - 1) if score > 0 else 0.0 for score in scores]
+        cosines = [cosine_of(score) if score > 0 else 0.0 for score in scores]
     mean = math.fsum(cosines) / len(cosines)
     variance = math.fsum((cosine - mean) ** 2 for cosine in cosines) / len(cosines)
     return Spread(top=top, mean=mean, deviation=math.sqrt(variance))
 
 
-def clamped(cosine: float) -> float:
-    return min(1.0, max(-1.0, cosine))
+def cosine_of(score: float) -> float:
+    """The score is (1 + cosine) / 2, of the engine lucene and since k-NN 2.19 of the script too (k-NN #2357)."""
+    return min(1.0, max(-1.0, 2 * score - 1))

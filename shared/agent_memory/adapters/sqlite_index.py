@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..domain.errors import IndexUnavailable, StoreUnavailable
+from ..domain.fusion import LEG
 from ..domain.ports import Candidate, IndexAnswer, IndexEntry, IndexQuery, Statistics
-from ..domain.ranking import LEG
 from .sqlite_cache import ScopeCache
 from .sqlite_documents import DOCUMENTS_SCHEMA, by_partition, clear_documents, is_storable, write_entries
 from .sqlite_file import SqliteFile
@@ -136,19 +136,23 @@ class Search:
         return joined([best_cosines(view.rows, asked, len(view.live)) for view in self._views], np.float32)
 
     def _candidates(self, chosen: NDArray[np.int64], cosines: NDArray[np.float32]) -> dict[int, Candidate]:
+        """The candidates of these records, which ascend."""
         counts = counts_of(self._postings, chosen, len(self._query.words), len(self._lengths))
-        columns = zip(chosen.tolist(), counts, self._lengths[chosen].tolist(), cosines[chosen].tolist(), strict=True)
+        lengths, nearness = self._lengths[chosen].tolist(), cosines[chosen].tolist()
+        columns = zip(chosen.tolist(), self._names(chosen), counts, lengths, nearness, strict=True)
         return {
-            record: Candidate(*self._name(record), tuple(row), length, cosine if cosine > NO_VECTOR else None)
-            for record, row, length, cosine in columns
+            record: Candidate(id, partition, tuple(row), length, cosine if cosine > NO_VECTOR else None)
+            for record, (id, partition), row, length, cosine in columns
         }
 
-    def _name(self, record: int) -> tuple[str, str]:
-        """Its id and its partition."""
+    def _names(self, chosen: NDArray[np.int64]) -> list[tuple[str, str]]:
+        """Their ids and partitions."""
+        names: list[tuple[str, str]] = []
         for view, span in zip(self._views, self._spans, strict=True):
-            if record < span.start + span.size:
-                return view.ids[record - span.start].decode(), view.name
-        raise IndexError(record)
+            first, end = np.searchsorted(chosen, (span.start, span.start + span.size))
+            ids = view.ids[chosen[first:end] - span.start].astype(np.str_).tolist()
+            names += [(id, view.name) for id in ids]
+        return names
 
 
 def spans_of(views: Sequence[View]) -> list[Span]:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..domain.bm25 import K1, B
 from ..domain.ports import Spread
-from ..domain.ranking import K1, B
 from .sqlite_postings import Postings
 
 NO_VECTOR = -2.0  # below every cosine
