@@ -32,7 +32,11 @@ class NotesSettings(Body):
 
 
 class TranscriptSettings(Body):
-    retention: Duration = Field(Duration.parse("90d"), description="How long turns, messages and transcripts are kept.")
+    retention: Duration = Field(
+        Duration.parse("90d"),
+        description="How long turns, messages and transcripts are kept.",
+        json_schema_extra={"default": "90d"},
+    )
 
 
 class AgentConfig(Body):

@@ -169,7 +169,9 @@ class RetentionSettings(Body):
 
     scope: DurationByScope = Field({}, description="By scope.")
     kind: DurationByKind = Field({}, description="By kind.")
-    preview: Duration = Field(Duration.parse("7d"), description="Of what preview turns save.")
+    preview: Duration = Field(
+        Duration.parse("7d"), description="Of what preview turns save.", json_schema_extra={"default": "7d"}
+    )
 
 
 class DecaySettings(Body):
