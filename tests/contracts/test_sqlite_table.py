@@ -42,6 +42,8 @@ def commit(thread):
             Put(Key("execution", name, "TURN"), {"n": n}),
             Put(Key("memory", "counter", thread), {"n": n}),
         ])
+        table.increment(Key("memory", "increments", thread), {"n": 1})
+        table.write_many([Put(Key("memory", "batch", name), {"n": n})])
         with saying:
             print(name, flush=True)
 for thread in "abc":
@@ -84,16 +86,42 @@ def test_a_closed_file_is_one_file_and_a_lock(sqlite_table: SqliteTable, sqlite_
     assert sorted(path.name for path in sqlite_path.parent.iterdir()) == ["store.db", "store.db.lock"]
 
 
-def test_a_commit_is_on_the_disk_before_it_is_answered(sqlite_table: SqliteTable, sqlite_path: Path) -> None:
-    def pragma(connection: sqlite3.Connection, name: str) -> object:
-        return connection.execute(f"PRAGMA {name}").fetchone()[0]
+@pytest.mark.parametrize(("durable", "level"), [(True, 2), (False, 1)])  # FULL, NORMAL
+def test_a_durable_commit_is_on_the_disk_before_it_is_answered(
+    sqlite_table: SqliteTable, sqlite_path: Path, durable: bool, level: int
+) -> None:
+    def settings(writer: sqlite3.Connection) -> list[object]:
+        return [writer.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
 
-    settings = sqlite_table._file.write(
-        lambda writer: [pragma(writer, name) for name in ("journal_mode", "synchronous")]
-    )
-
-    assert settings == ["wal", 2]  # 2 is FULL
+    assert sqlite_table._file.write(settings, durable=durable) == ["wal", level]
     assert sqlite_path.with_name("store.db-wal").exists()
+
+
+def test_a_transaction_is_durable(sqlite_table: SqliteTable) -> None:
+    asked: list[str] = []
+    sqlite_table.increment(key(), {"n": 1})  # leaves the level at NORMAL
+    sqlite_table._file._writer.set_trace_callback(asked.append)
+
+    sqlite_table.transact([put("a")])
+
+    assert asked[:2] == ["PRAGMA synchronous = FULL", "BEGIN IMMEDIATE"]
+
+
+def test_staged_items_that_a_commit_replaces_leave_no_holes(sqlite_table: SqliteTable) -> None:
+    def numbers() -> set[int]:
+        with sqlite_table._file.reading() as connection:
+            return {no for (no,) in connection.execute("SELECT no FROM items")}
+
+    def record(n: int) -> dict[str, str]:
+        return {"text": "y" * n + "z" * 90}
+
+    sqlite_table.transact([put(f"W#{n}", {"text": "x" * (100 + n)}) for n in range(10)])
+    before = numbers()
+
+    sqlite_table.transact([put(f"R#{n}", record(n)) for n in range(10)] + [Delete(key(f"W#{n}")) for n in range(10)])
+
+    assert numbers() == before
+    assert [row.item for row in sqlite_table.query("memory", "p")] == [record(n) for n in range(10)]
 
 
 def test_a_truth_value_equals_no_number(sqlite_table: SqliteTable) -> None:
@@ -173,6 +201,9 @@ def test_a_kill_in_the_middle_of_commits_loses_nothing_that_was_answered(sqlite_
     assert set(answered) <= stored.keys()
     assert {row.key.sort for row in table.feed(10**6)} == {f"U#{name}" for name in stored}
     assert all(table.get(Key("execution", name, "TURN")) == {"n": n} for name, n in stored.items())
+    assert {row.key.sort for row in table.query("memory", "batch")} >= set(answered)
+    for row in table.query("memory", "increments"):
+        assert row.item["n"] >= sum(name.startswith(row.key.sort) for name in answered)
     for row in table.query("memory", "counter"):
         assert row.item["n"] == max(n for name, n in stored.items() if name.startswith(row.key.sort))
     table.close()

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from table_fixtures import key, put
 
 from agent_memory.domain.errors import ConditionFailed
-from agent_memory.domain.ports import Absent, AllOf, Check, Condition, Delete, Equals, Item, Key, Put, Table
+from agent_memory.domain.ports import Absent, AllOf, Check, Condition, Delete, Equals, Item, Key, Put, Table, Write
+
+_numbers = count()  # a partition of its own for each example that hypothesis tries
 
 VALUES = {
     "text": "Grüße, 世界 👋",
@@ -160,6 +166,27 @@ def test_all_failed_positions_are_named_and_nothing_is_written(table: Table) -> 
     assert failure.value.positions == [1, 3, 4]
     assert failure.value.current == {1: {"v": 1}, 3: {"v": 3}, 4: None}
     assert table.query("memory", "p") == [(key(name), {"v": v}) for name, v in (("a", 1), ("b", 2), ("c", 3))]
+
+
+changes = st.dictionaries(st.integers(0, 9), st.none() | st.integers(0, 3000), min_size=1, max_size=6)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(transactions=st.lists(changes, max_size=6))
+def test_transactions_leave_what_a_dictionary_would(table: Table, transactions: list[dict[int, int | None]]) -> None:
+    partition, model = f"example {next(_numbers)}", dict[Key, Item]()
+    for n, transaction in enumerate(transactions):
+        writes: list[Write] = [put("witness")]
+        for place, size in transaction.items():
+            if size is None:
+                model.pop(key(f"{place}", partition), None)
+                writes.append(Delete(key(f"{place}", partition)))
+            else:
+                model[key(f"{place}", partition)] = {"n": n, "data": bytes(size)}
+                writes.append(Put(key(f"{place}", partition), {"n": n, "data": bytes(size)}))
+        table.transact(writes)
+
+    assert dict(table.query("memory", partition)) == model
 
 
 def test_deleting_what_is_not_there_is_no_error(table: Table) -> None:

@@ -18,6 +18,7 @@ FEED_SCHEMA = """
 CREATE TABLE IF NOT EXISTS feed
     (position INTEGER PRIMARY KEY AUTOINCREMENT, partition BLOB NOT NULL, sort BLOB NOT NULL);
 """
+_DONE = "DELETE FROM feed WHERE position = ?"
 
 
 class FeedRow(NamedTuple):
@@ -73,7 +74,7 @@ class ChangeFeed:
         """Take rows off the feed; those that are gone already do no harm."""
         rows = [(position,) for position in positions]
         if rows:
-            self._file.write(lambda connection: connection.executemany("DELETE FROM feed WHERE position = ?", rows))
+            self._file.write(lambda connection: connection.executemany(_DONE, rows), durable=False)
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until there may be rows that `rows` has not given: at once where some were committed since it last read
