@@ -49,7 +49,7 @@ rules: setup ## list the rules of the specification that no test names
 	@$(BIN)/python tests/rules/open_rules.py
 
 demo: setup ## play an agent's turns against a server of its own, and tell what happens
-	@$(BIN)/python tests/demo.py
+	@$(BIN)/python tests/demo
 
 serve-help: setup ## say how to start the server
 	@echo "Start the server: $(BIN)/agent-memory serve --data ./agent-memory-data --port 8080"
