@@ -104,7 +104,7 @@ def _opened(
     from agent_memory.runtime.settings import SettingsError, embedder_settings
 
     def embedder_of(path: Path) -> Embedder:
-        _say("Loading the embedding model …")
+        _say(f"Opening {path}, with the embedder {settings.kind} …")
         return make_embedder(settings, path)
 
     try:
@@ -119,7 +119,7 @@ def _opened(
     except OSError as error:
         raise _failure(f"cannot use {data}: {error.strerror}") from error
     except AgentMemoryError as error:
-        raise _failure(f"cannot start: {error}") from error
+        raise _failure(f"cannot start from {data}: {error}") from error
 
 
 def _failure(message: str) -> click.ClickException:

@@ -18,7 +18,7 @@ from agent_memory.domain.ports import Key
 from agent_memory.local.browsers import is_foreign, is_loopback
 from agent_memory.local.clock import AdvancedClock
 from agent_memory.local.faults import Counter, FailingEmbedder
-from agent_memory.local.feed import FeedLoop, stream_event, waiting
+from agent_memory.local.feed import FeedLoop, stream_event
 from agent_memory.local.server import listen, url_of
 
 COMMIT = "U#01HZZZZZZZZZZZZZZZZZZZZZZZ"
@@ -77,6 +77,21 @@ def test_a_batch_is_tried_again_until_it_comes_through(error: Exception) -> None
     loop.stop(5)
 
 
+def test_a_row_that_breaks_the_handler_holds_up_no_other() -> None:
+    rows = Rows(1, 2, 3)
+
+    def handler(event: Mapping[str, Any], _: Any) -> dict[str, Any]:
+        if "2" in [record["eventID"] for record in event["Records"]]:
+            raise RuntimeError("a fault of ours")
+        return {"batchItemFailures": []}
+
+    loop = FeedLoop(rows, handler)
+    loop.start()
+    assert [rows.done.get(timeout=30), rows.done.get(timeout=30)] == [[1], [3]]
+    loop.stop(5)
+    assert [row.position for row in rows.rows] == [2]
+
+
 def test_a_feed_that_is_paused_is_left_alone_until_it_is_woken() -> None:
     rows, paused = Rows(1), [True]
     loop = FeedLoop(rows, lambda event, _: {"batchItemFailures": []}, lambda: paused[0])
@@ -88,12 +103,6 @@ def test_a_feed_that_is_paused_is_left_alone_until_it_is_woken() -> None:
     assert rows.done.get(timeout=30) == [1]
     loop.stop(5)
 
-
-@pytest.mark.rule("IF-6")
-def test_what_waits_waits_since_its_commit() -> None:
-    waits = waiting(Rows(4, 5))
-    assert (waits.commits, waits.since and waits.since.year) == (2, 2024)
-    assert waiting(Rows()) == type(waits)(0, None)
 
 
 def test_a_clock_put_forward_stays_so(tmp_path: Path) -> None:

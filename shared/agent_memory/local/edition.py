@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
@@ -18,7 +17,7 @@ from agent_memory.runtime.wiring import Wired, in_turn, services_of, use
 from .clock import AdvancedClock
 from .dev import Switches
 from .faults import FailingEmbedder, LosingTable, SwitchedIndex
-from .feed import FeedLoop, waiting
+from .feed import FeedLoop
 from .folder import Folder
 
 NAME = "one machine"
@@ -62,14 +61,13 @@ class Edition:
         self._folder.close()
 
     def _services(self, embedder: Embedder) -> Services:
-        count = partial(waiting, self._folder.table)
         table: Table = self._folder.table
         index: SearchIndex = self.index
         clock: Clock = SystemClock()
         if self.switches:
             table, index = self.switches.table, self.switches.index
             embedder, clock = self.switches.embedder, self.switches.clock
-        return services_of(table, index, embedder, together=in_turn, clock=clock, waiting=count)
+        return services_of(table, index, embedder, together=in_turn, clock=clock)
 
     def _make_switches(self, path: Path, embedder: Embedder) -> Switches:
         return Switches(

@@ -12,13 +12,10 @@ from threading import Event, Thread
 from typing import Any, Protocol
 
 from agent_memory.adapters.change_feed import FeedRow
-from agent_memory.domain.errors import EmbedderUnavailable, Unavailable
-from agent_memory.domain.ulids import made_at
+from agent_memory.domain.errors import Unavailable
 from agent_memory.operations.index import embed_waiting
-from agent_memory.operations.services import Waiting
 from agent_memory.runtime import observability as log
 from agent_memory.runtime.wiring import services
-from agent_memory.store.keys import UNINDEXED
 
 BATCH = 100  # as a stream's event source would
 IDLE_S = 0.5  # between looks at what waits for the embedder, and the longest that stopping takes
@@ -76,22 +73,37 @@ class FeedLoop:
         """One batch, or a wait for one. False where it did not come through and is to be tried again."""
         try:
             rows = self._feed.feed(BATCH)
-            if rows:
-                answer = self._handler(stream_event(rows), None)
-                failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
-                self._feed.feed_done([row.position for row in rows if str(row.position) not in failed])
-                return not failed
-            if not self._feed.wait_for_feed(IDLE_S) and not self._stopping:
-                embed_waiting(services())
-        except EmbedderUnavailable:
-            return True  # nothing is owed to the index; the next look comes by itself
+        except Unavailable as error:
+            log.error("feed unreadable", **log.where(error))
+            return False
+        if rows:
+            return self._hand_over(rows)
+        if not self._feed.wait_for_feed(IDLE_S) and not self._stopping:
+            self._embed_waiting()
+        return True
+
+    def _hand_over(self, rows: Sequence[FeedRow]) -> bool:
+        """A batch that breaks the handler is handed over row by row, so that one row holds up no other."""
+        try:
+            answer = self._handler(stream_event(rows), None)
         except Unavailable as error:
             log.warning("index behind", **log.where(error))
             return False
-        except Exception as error:  # the loop of a stream: one bad batch must not end it for good
-            log.error("feed failed", **log.where(error))
-            return False
-        return True
+        except Exception as error:  # the loop of a stream: one bad row must not end it for good
+            log.error("feed failed", rows=len(rows), **log.where(error))
+            through = [self._hand_over([row]) for row in rows] if len(rows) > 1 else [False]
+            return all(through)
+        failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+        self._feed.feed_done([row.position for row in rows if str(row.position) not in failed])
+        return not failed
+
+    def _embed_waiting(self) -> None:
+        try:
+            embed_waiting(services())
+        except Unavailable as error:  # the next look comes by itself
+            log.warning("embedding waits", **log.where(error))
+        except Exception as error:
+            log.error("embedding failed", **log.where(error))
 
 
 def stream_event(rows: Sequence[FeedRow]) -> dict[str, Any]:
@@ -107,9 +119,3 @@ def _record(row: FeedRow) -> dict[str, Any]:
         "eventSource": "aws:dynamodb",
         "dynamodb": {"Keys": keys, "SequenceNumber": str(row.position), "StreamViewType": "KEYS_ONLY"},
     }
-
-
-def waiting(feed: Feed) -> Waiting:
-    """What of the feed no search shows yet. The oldest waits since its commit, which is named by a ULID."""
-    count, oldest = feed.feed_waiting()
-    return Waiting(count, made_at(oldest.key.sort.removeprefix(UNINDEXED)) if oldest else None)

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from threading import Lock
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -57,7 +57,7 @@ class Gateway:
         routes: list[BaseRoute] = [Route(resource, self._endpoint(self._serve, resource)) for resource in _FUNCTIONS]
         if self._switches:
             routes += [Route(f"/v1/dev/{name}", self._endpoint(self._switch, name)) for name in (*dev.NAMES, "nothing")]
-        return Router(routes, redirect_slashes=False, default=self._endpoint(self._no_route, ""))
+        return _by_raw_path(Router(routes, redirect_slashes=False, default=self._endpoint(self._no_route, "")))
 
     def _endpoint(self, serve: Serve, name: str) -> _Endpoint:
         return _Endpoint(serve, name, self._loopback)
@@ -125,6 +125,18 @@ class _Endpoint:
             except ClientDisconnect:
                 return  # it hung up before it had sent everything: there is no call
         await response(scope, receive, send)
+
+
+def _by_raw_path(app: ASGIApp) -> ASGIApp:
+    """A slash that is escaped belongs to an id, as in API Gateway: it divides nothing (and no id has one)."""
+
+    async def divided(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            parts = scope["raw_path"].decode("latin-1").split("/")
+            scope = {**scope, "path": "/".join(unquote(part).replace("/", "%2F") for part in parts)}
+        await app(scope, receive, send)
+
+    return divided
 
 
 def _handler(function: str) -> LambdaHandler:

@@ -7,12 +7,14 @@ import os
 import signal
 import socket
 import sys
+from contextlib import suppress
 
 import uvicorn
 
 from .browsers import is_loopback
 from .edition import Edition
 from .gateway import Gateway
+from .protocol import Protocol
 
 ANSWERING_S = 3  # for what is in flight when asked to leave; with all else it leaves within 5 s
 KEEP_ALIVE_S = 75  # longer than harnesses pause between calls, so that they need not connect again
@@ -59,6 +61,7 @@ def serve(edition: Edition, listening: socket.socket) -> None:
     gateway = Gateway(edition.switches, loopback=is_loopback(listening.getsockname()[0]))
     config = uvicorn.Config(
         gateway.app(),
+        http=Protocol,
         lifespan="off",
         ws="none",
         log_config=None,
@@ -67,12 +70,17 @@ def serve(edition: Edition, listening: socket.socket) -> None:
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=ANSWERING_S,
     )
-    # uvicorn raises the signal again when it is done, which would end the process by it instead of in order.
+    # uvicorn takes both signals while it serves, and raises them again when it is done.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
-    edition.start()
-    asyncio.run(Server(config, url).serve(sockets=[listening]))
+        signal.signal(number, _exit)
+    with suppress(SystemExit):
+        edition.start()
+        asyncio.run(Server(config, url).serve(sockets=[listening]))
     _leave(edition, gateway)
+
+
+def _exit(*_: object) -> None:
+    raise SystemExit
 
 
 def _leave(edition: Edition, gateway: Gateway) -> None:
