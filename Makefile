@@ -23,7 +23,9 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@"$(PYTHON)" -m venv .venv || { echo "On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	@echo "setup: the product, its one-machine edition and the test tools"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
-	@$(UV) pip install --python $(BIN)/python -e '.[local,dev]' -c constraints.txt
+	@$(UV) pip install --python $(BIN)/python -e '.[local,dev]' -c constraints.txt || { \
+	  echo "setup: that was uv, which does not read pip's settings (mirrors, certificates); now pip, which takes longer"; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,dev]' -c constraints.txt; }
 	@touch $(INSTALLED)
 	@echo "setup: done"
 
