@@ -87,11 +87,11 @@ def opensearch_index(url: str, dimensions: int = DIMENSIONS, refresh: str = "20m
     """Under a random name, and gone afterwards. It refreshes 50 times as often as in production, since writes wait."""
     client = connect(url)
     alias = f"test-{secrets.token_hex(6)}"
-    index = OpenSearchIndex(client, alias, model="m", dimensions=dimensions)
+    index = OpenSearchIndex(client, alias, model="m", dimensions=dimensions, search_timeout_s=30)
     index.ensure()
-    client.indices.put_settings(index=alias, body={"index": {"refresh_interval": refresh}}, request_timeout=30)
+    client.indices.put_settings(index=alias, body={"index": {"refresh_interval": refresh}})
     yield index
-    client.indices.delete(index=f"{alias}-*", params={"expand_wildcards": "all"}, request_timeout=30)
+    client.indices.delete(index=f"{alias}-*", params={"expand_wildcards": "all"})
 
 
 def ulid(number: int) -> str:

@@ -54,7 +54,7 @@ def test_another_model_gets_an_index_of_its_own(index: OpenSearchIndex) -> None:
 @pytest.mark.rule("RK-6")
 def test_a_wiped_index_is_empty_and_made_anew_by_the_next_write(index: OpenSearchIndex) -> None:
     index.apply([entry(1, "tea")])
-    index._client.indices.delete(index=f"{index._alias}-m-1", request_timeout=30)
+    index._client.indices.delete(index=f"{index._alias}-m-1")
     assert index.search(TEA).lexical == []
     assert index.apply([entry(2, "tea")]) == {}
     assert ids(index.search(TEA).lexical) == numbered(2)

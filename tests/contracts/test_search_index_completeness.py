@@ -32,9 +32,7 @@ def filled(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, vectors: dict[str, np.ndarray]
 ) -> Iterator[Backend]:
     for backend in opened(request, tmp_path_factory.mktemp("index"), DIMENSIONS, refresh="1s"):
-        entries = in_mixed_order(vectors)
-        for start in range(0, len(entries), 2000):
-            assert backend.put(*entries[start : start + 2000]) == {}
+        assert backend.put(*in_mixed_order(vectors)) == {}
         yield backend
 
 

@@ -15,7 +15,7 @@ from opensearchpy import OpenSearch, RequestError
 
 from ..domain.errors import IndexUnavailable
 from ..domain.ports import IndexAnswer, IndexEntry, IndexQuery, Statistics
-from .opensearch_client import SEARCH_TIMEOUT, WRITE_TIMEOUT, list_in, mapped_errors
+from .opensearch_client import SEARCH_TIMEOUT_S, list_in, mapped_errors, timeout
 from .opensearch_documents import document_of, hash_of, index_body
 from .opensearch_queries import answer_of, requests_of
 from .vector_faults import fault_of
@@ -40,12 +40,14 @@ class OpenSearchIndex:
         model: str,
         dimensions: int,
         agent_of: Callable[[str], str] | None = None,
+        search_timeout_s: float = SEARCH_TIMEOUT_S,
     ) -> None:
         self._client = client
         self._alias = alias
         self._stem = f"{alias}-{re.sub('[^a-z0-9]+', '-', model.lower()).strip('-')}"
         self._dimensions = dimensions
         self._agent_of = agent_of
+        self._search_timeout = timeout(search_timeout_s)
 
     def search(self, query: IndexQuery) -> IndexAnswer:
         if not query.partitions:
@@ -54,7 +56,7 @@ class OpenSearchIndex:
         header = self._header(query)
         lines = [line for request in requests.values() for line in (header, request)]
         with mapped_errors():
-            answer = self._client.msearch(body=lines, request_timeout=SEARCH_TIMEOUT)
+            answer = self._client.msearch(body=lines, request_timeout=self._search_timeout)
         responses = list_in(answer, "responses")
         if any(is_missing_index(response) for response in responses):
             return nothing(query)
@@ -91,7 +93,7 @@ class OpenSearchIndex:
             name = self._create()
             actions: list[dict[str, Any]] = [{"add": {"index": name, "alias": self._alias}}]
             actions += [{"remove_index": {"index": index}} for index in old]
-            self._client.indices.update_aliases(body={"actions": actions}, request_timeout=WRITE_TIMEOUT)
+            self._client.indices.update_aliases(body={"actions": actions})
         return name
 
     def clear(self) -> None:
@@ -115,7 +117,6 @@ class OpenSearchIndex:
                 body=body,
                 index=self._alias,
                 params={"refresh": "wait_for", "require_alias": "true"},
-                request_timeout=WRITE_TIMEOUT,
             )
         results = [item["index"] for item in list_in(answer, "items")]
         if may_create and any(result["status"] == NOT_FOUND for result in results):
@@ -130,28 +131,24 @@ class OpenSearchIndex:
     def _refresh(self) -> None:
         """A conflict means already newer, and does not wait for the refresh that will show the newer one."""
         with mapped_errors():
-            self._client.indices.refresh(index=self._alias, request_timeout=WRITE_TIMEOUT)
+            self._client.indices.refresh(index=self._alias)
 
     # ------------------------------------------------------------ names
 
     def _names_behind_alias(self) -> list[str]:
         with mapped_errors():
-            if not self._client.indices.exists_alias(name=self._alias, request_timeout=WRITE_TIMEOUT):
+            if not self._client.indices.exists_alias(name=self._alias):
                 return []
-            return sorted(self._client.indices.get_alias(name=self._alias, request_timeout=WRITE_TIMEOUT))
+            return sorted(self._client.indices.get_alias(name=self._alias))
 
     def _create(self) -> str:
         """The next number that is free; another process may take one at the same moment."""
         while True:
-            existing = self._client.indices.get(
-                index=f"{self._stem}-*", params={"expand_wildcards": "all"}, request_timeout=WRITE_TIMEOUT
-            )
+            existing = self._client.indices.get(index=f"{self._stem}-*", params={"expand_wildcards": "all"})
             numbers = [int(name.rpartition("-")[2]) for name in existing if name.rpartition("-")[2].isdecimal()]
             name = f"{self._stem}-{max(numbers, default=0) + 1}"
             try:
-                self._client.indices.create(
-                    index=name, body=index_body(self._dimensions), request_timeout=WRITE_TIMEOUT
-                )
+                self._client.indices.create(index=name, body=index_body(self._dimensions))
             except RequestError as error:
                 if error.error != "resource_already_exists_exception":
                     raise

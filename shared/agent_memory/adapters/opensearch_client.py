@@ -15,8 +15,8 @@ from urllib3 import Timeout
 from ..domain.errors import IndexUnavailable
 
 CONNECT_TIMEOUT_S = 1.0
-SEARCH_TIMEOUT = Timeout(connect=CONNECT_TIMEOUT_S, read=3.0)  # rather than wait longer, a recall asks the store
-WRITE_TIMEOUT = Timeout(connect=CONNECT_TIMEOUT_S, read=30.0)  # waits for a refresh; nobody waits for it
+SEARCH_TIMEOUT_S = 3.0  # rather than wait longer, a recall asks the store
+WRITE_TIMEOUT_S = 30.0  # waits for a refresh; nobody waits for it
 RETRIES = 1  # of refused connections and 502, 503, 504; a call that timed out is not sent again
 CONNECTIONS = 8  # kept open per process
 
@@ -28,10 +28,14 @@ def connect(url: str, *, signer: Any = None) -> OpenSearch:
         url,
         http_auth=signer,
         connection_class=Urllib3HttpConnection,
-        timeout=SEARCH_TIMEOUT,
+        timeout=timeout(WRITE_TIMEOUT_S),
         max_retries=RETRIES,
         pool_maxsize=CONNECTIONS,
     )
+
+
+def timeout(read_s: float) -> Timeout:
+    return Timeout(connect=CONNECT_TIMEOUT_S, read=read_s)
 
 
 @contextmanager
