@@ -47,7 +47,8 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Equals:
-    """An item lies at the key and its attribute has this value (str, int, bool or None; an attribute that is missing equals None)."""
+    """An item lies at the key and its attribute has this value (str, int, bool or None; an attribute that is missing
+    equals None)."""
 
     attribute: str
     value: str | int | bool | None
@@ -118,8 +119,8 @@ class Table(Protocol):
     def transact(self, writes: Sequence[Write]) -> None:
         """All or nothing. Raises `ConditionFailed` with the position of every failed condition and what stands there.
 
-        The first `Put` names its writer: the adapter stamps it with a new id, and after a lost answer reads that item to
-        learn what happened. So a transaction is applied once, and an answer that was lost is not taken for a conflict."""
+        The first `Put` names its writer: the adapter stamps it with a new id, and after a lost answer reads that item
+        to learn what happened. So a transaction is applied once, and a lost answer is not taken for a conflict."""
         ...
 
     def increment(self, key: Key, counters: Mapping[str, int], *, condition: Condition | None = None) -> Item:
@@ -211,7 +212,7 @@ class SearchIndex(Protocol):
 
     def apply(self, entries: Sequence[IndexEntry]) -> dict[str, str]:
         """Write entries; returns once a search shows them. Gives what the backend refused for good, by id, with a
-        reason that holds no text of the record; raises `IndexUnavailable` when it did not answer (then some may be in)."""
+        reason that holds no text of the record; raises `IndexUnavailable` when it did not answer (some may be in)."""
         ...
 
 
