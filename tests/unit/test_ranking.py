@@ -2,12 +2,13 @@ import math
 import struct
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agent_memory.domain.ports import Candidate, IndexAnswer, Spread, Statistics
 from agent_memory.domain.ranking import LEG, Ranked, below_floor, best_cosine, bm25, cosine, pool, rank, with_unindexed
 
+UNHURRIED = settings(deadline=None)  # a busy machine is no failure
 NO_FLOOR = -1.0
 
 
@@ -214,6 +215,7 @@ CANDIDATES = st.lists(
 )
 
 
+@UNHURRIED
 @given(CANDIDATES, st.sampled_from(["hybrid", "lexical", "vector"]), st.floats(-1, 1), st.randoms())
 def test_ranking_is_a_total_order_that_no_order_of_arrival_changes(found, mode, floor, random) -> None:  # type: ignore[no-untyped-def]
     ranked = rank(mode, found, of(found), floor=floor)
@@ -227,6 +229,7 @@ def test_ranking_is_a_total_order_that_no_order_of_arrival_changes(found, mode, 
 
 
 @pytest.mark.rule("RK-1")
+@UNHURRIED
 @given(CANDIDATES, st.sampled_from(["hybrid", "lexical", "vector"]), st.floats(-1, 1))
 def test_what_is_ranked_shares_a_word_or_is_near_enough(found, mode, floor) -> None:  # type: ignore[no-untyped-def]
     kept = set(ids(rank(mode, found, of(found), floor=floor)))
@@ -245,6 +248,7 @@ def packed(vector: list[float]) -> bytes:
     return struct.pack(f"<{len(vector)}f", *vector)
 
 
+@UNHURRIED
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=20))
 def test_the_cosine_of_stored_bytes_is_true(values: list[float]) -> None:
     length = math.hypot(*values)

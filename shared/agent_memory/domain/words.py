@@ -47,14 +47,15 @@ def _token(*, is_ascii: bool) -> re.Pattern[str]:
     name = f"{word}(?:'{word})*+"
     runs = rf"(?P<characters>[{HAN_AND_KANA}]++)|(?P<korean>[{HANGUL}]++)|(?P<clusters>[{CLUSTERED}]++)"
     return re.compile(
-        rf"(?P<number>[0-9]++(?:[.,][0-9]++)++(?!{letter}))|(?P<name>{name}(?:(?:[-.@&]|_++){name})*+)"
+        rf"(?P<number>[0-9]++(?:[.,][0-9]++)++)|(?P<name>{name}(?:(?:[-.@&]|_++){name})*+)"
         + ("" if is_ascii else f"|{runs}")
     )
 
 
 _JOINT = re.compile(r"[-.@&_]+")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:(?:,[0-9]{3})+(?:\.[0-9]+)?|(?:\.[0-9]{3})+(?:,[0-9]+)?)")
-_CAMEL = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
+# From the first letter of a word, or finding none in a long word would take quadratic time.
+_CAMEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
