@@ -60,11 +60,11 @@ serve-help: setup ## say how to start the server
 bench-quality: setup ## how well searches find: make bench-quality DATA=<folder of data sets>
 	@test -n "$(DATA)" || { echo "Name the folder of data sets: make bench-quality DATA=<folder>" >&2; exit 2; }
 	@echo "bench-quality: every data set in $(DATA), by words, by meaning, by both"
-	@$(BIN)/python tests/performance/bench_quality.py "$(DATA)"
+	@$(BIN)/python tests/performance/quality.py "$(DATA)"
 
 bench-latency: setup ## how fast recalls and turns are, at 1,000 to 100,000 records
 	@echo "bench-latency: recalls and turns at 1,000, 10,000 and 100,000 records"
-	@$(BIN)/python tests/performance/bench_latency.py
+	@$(BIN)/python tests/performance/latency.py
 
 # A file of pins that names no registry; without extras, which pip refuses in constraints.
 constraints: setup ## pin all dependencies anew in constraints.txt

@@ -1,0 +1,183 @@
+"""How well searches find: `quality.py DATA` measures by words, by meaning and by both, on every data set in DATA.
+
+Documents are saved as an agent saves them, in turns of `add_memory`, a scope of the data being a session, and are asked
+for by `search_memory` in a turn of that session: one-machine edition, local model, all settings the defaults but the
+mode, which is another version of the agent's configuration. Progress goes to standard error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import agent_memory.cli  # noqa: F401  the threads of numpy, as the product sets them before numpy is imported
+
+from agent_memory.adapters.embedding_cache import CachingEmbedder  # isort: skip
+from data_sets import DataSet, Document, Question, find_data_sets, summary_and_content
+from retrieval_scores import mean, ndcg_at, recall_at
+from rich.console import Console
+from rich.progress import Progress
+
+from agent_memory.adapters.local_embedder import local_embedder
+from agent_memory.domain.configuration import parse_config
+from agent_memory.domain.ports import Embedder
+from agent_memory.local.edition import Edition
+from agent_memory.operations.begin import Beginning, begin
+from agent_memory.operations.configure import Expected, configure
+from agent_memory.operations.end import end
+from agent_memory.operations.services import Services
+from agent_memory.operations.tools import call_tool
+
+T = TypeVar("T")
+
+AGENT = "reader"
+MODES = ("lexical", "vector", "hybrid")  # the configuration's versions 1, 2, 3
+TURN = 15  # changes of one turn by tools (TU-5)
+DEPTH = 10  # results of a search
+EMBEDDED_BYTES = 256 * 1024 * 1024  # so that no question is embedded once for each mode
+SETTLING_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    recall_5: float
+    recall_10: float
+    ndcg_10: float
+
+
+def main(folder: Path) -> int:
+    data_sets = find_data_sets(folder)
+    if not data_sets:
+        print(f"no data sets in {folder}: folders with docs.jsonl and queries.jsonl", file=sys.stderr)
+        return 2
+    print("loading the embedding model", file=sys.stderr)
+    embedder = CachingEmbedder(local_embedder(), EMBEDDED_BYTES)
+    print(f"model {embedder.model}, floor of the cosine {embedder.floor:.3f}; one configuration, the defaults")
+    print(f"{'data set':<16}{'mode':<9}{'recall@5':>10}{'recall@10':>10}{'nDCG@10':>10}")
+    with Progress(console=Console(stderr=True)) as progress:
+        for data_set in data_sets:
+            report(data_set.name, measure(data_set, embedder, progress))
+    return 0
+
+
+def report(name: str, scores: dict[str, Scores]) -> None:
+    for mode, one in scores.items():
+        print(f"{name:<16}{mode:<9}{one.recall_5:>10.3f}{one.recall_10:>10.3f}{one.ndcg_10:>10.3f}")
+    print(f"{name:<16}{verdict(scores)}\n", flush=True)
+
+
+def verdict(scores: dict[str, Scores]) -> str:
+    """Whether hybrid is as good as the better of its legs, by recall@10 (RK-9)."""
+    leg = max(("lexical", "vector"), key=lambda mode: scores[mode].recall_10)
+    ahead = scores["hybrid"].recall_10 - scores[leg].recall_10
+    if ahead < 0:
+        return f"hybrid FELL BELOW the better leg ({leg}) by {-ahead:.3f} in recall@10"
+    return f"hybrid did not fall below the better leg ({leg}): {ahead:+.3f} in recall@10"
+
+
+def measure(data_set: DataSet, embedder: Embedder, progress: Progress) -> dict[str, Scores]:
+    with memory(embedder) as edition:
+        documents = [each for several in data_set.documents.values() for each in several]
+        bar = bar_of(progress, f"{data_set.name}: saving", len(documents))
+        saved = save(edition.services, data_set.documents, bar)
+        edition.settle(SETTLING_S)
+        scores = {}
+        for version, mode in enumerate(MODES, 1):
+            bar = bar_of(progress, f"{data_set.name}: {mode}", sum(map(len, data_set.questions.values())))
+            scores[mode] = ask(edition.services, version, data_set.questions, saved, bar)
+        return scores
+
+
+def bar_of(progress: Progress, name: str, total: int) -> Callable[[], None]:
+    """A bar on a terminal; elsewhere a line when it begins. Gives what moves it on by one."""
+    if not progress.console.is_terminal:
+        print(f"{name}, {total:,}", file=sys.stderr, flush=True)
+    bar = progress.add_task(name, total=total)
+    return lambda: progress.advance(bar)
+
+
+@contextmanager
+def memory(embedder: Embedder) -> Iterator[Edition]:
+    """An edition over an empty folder, with the agent's three versions."""
+    with TemporaryDirectory(prefix="bench-quality-") as folder:
+        edition = Edition(Path(folder), lambda _: embedder)
+        edition.start()
+        try:
+            for version, mode in enumerate(MODES):
+                given = {"enabled": True, "tools": ["add_memory"], "search": {"mode": mode}}
+                expected = Expected(version=version) if version else Expected(absent=True)
+                configure(edition.services, AGENT, parse_config({"memory": given}), expected, caller="bench")
+            yield edition
+        finally:
+            edition.stop()
+
+
+def save(services: Services, documents: dict[str, list[Document]], advance: Callable[[], None]) -> dict[str, list[str]]:
+    """Save all documents; gives the documents of each record, several where their texts are the same."""
+    saved: dict[str, list[str]] = {}
+    for scope, several in documents.items():
+        for some in batches(several, TURN):
+            turn = begin(services, AGENT, Beginning(session_id=scope))
+            for document in some:
+                saved.setdefault(save_one(services, turn.turn_id, document), []).append(document.id)
+                advance()
+            end(services, AGENT, turn.turn_id, outcome="completed")
+    return saved
+
+
+def save_one(services: Services, turn_id: str, document: Document) -> str:
+    summary, content = summary_and_content(document.text)
+    given = {"summary": summary, "kind": "fact"} | ({"content": content} if content else {})
+    answer = call_tool(services, AGENT, turn_id, "add_memory", given)
+    id: str = output_of(answer)["memories"][0]["id"]
+    return id
+
+
+def ask(
+    services: Services,
+    version: int,
+    questions: dict[str, list[Question]],
+    saved: dict[str, list[str]],
+    advance: Callable[[], None],
+) -> Scores:
+    scores: list[Scores] = []
+    for scope, several in questions.items():
+        turn = begin(services, AGENT, Beginning(session_id=scope, agent_version=version))
+        for question in several:
+            answer = call_tool(services, AGENT, turn.turn_id, "search_memory", {"query": question.text, "limit": DEPTH})
+            found = [id for view in output_of(answer)["memories"] for id in saved[view["id"]]]
+            scores.append(scores_of(found, question.gold))
+            advance()
+        end(services, AGENT, turn.turn_id, outcome="failed")
+    return Scores(*(mean([getattr(one, name) for one in scores]) for name in Scores.__slots__))
+
+
+def scores_of(found: list[str], gold: frozenset[str]) -> Scores:
+    return Scores(recall_at(5, found, gold), recall_at(DEPTH, found, gold), ndcg_at(DEPTH, found, gold))
+
+
+def output_of(answer: dict[str, Any]) -> dict[str, Any]:
+    if "error" in answer:
+        raise SystemExit(f"a tool's call was refused: {answer['error']}")
+    if answer["output"].get("degraded"):
+        raise SystemExit("a search was degraded: its scores say nothing")
+    output: dict[str, Any] = answer["output"]
+    return output
+
+
+def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: quality.py DATA")
+    sys.exit(main(Path(sys.argv[1])))
