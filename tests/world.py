@@ -197,7 +197,6 @@ def world_of(table: Table, index: SearchIndex, embedder: Embedder, records: Reco
         clock=clock,
         ids=SystemIds(),
         together=lambda *calls: [call() for call in calls],
-        waiting=lambda: None,
     )
     return World(services, table, clock, switched)
 
@@ -222,6 +221,7 @@ def in_aws(client: Any, opensearch_url: str, embedder: Embedder | None = None) -
     node = connect(opensearch_url)
     alias = f"memories-{uuid4().hex[:12]}"
     index = OpenSearchIndex(node, alias, model=embedder.model, dimensions=embedder.dimensions)
+    index.ensure()
     yield world_of(table, index, embedder)
     node.indices.delete(index=f"{alias}*", ignore_unavailable=True)
 

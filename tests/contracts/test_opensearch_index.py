@@ -52,10 +52,13 @@ def test_another_model_gets_an_index_of_its_own(index: OpenSearchIndex) -> None:
 
 
 @pytest.mark.rule("RK-6")
-def test_a_wiped_index_is_empty_and_made_anew_by_the_next_write(index: OpenSearchIndex) -> None:
+def test_a_wiped_index_does_not_answer_and_takes_nothing_until_it_is_made_anew(index: OpenSearchIndex) -> None:
     index.apply([entry(1, "tea")])
     index._client.indices.delete(index=f"{index._alias}-m-1")
-    assert index.search(TEA).lexical == []
+    for call in (lambda: index.search(TEA), lambda: index.apply([entry(2, "tea")])):
+        with pytest.raises(IndexUnavailable):
+            call()
+    assert index.ensure() is True
     assert index.apply([entry(2, "tea")]) == {}
     assert ids(index.search(TEA).lexical) == numbered(2)
     mapping = index._client.indices.get_mapping(index=index._alias)

@@ -5,7 +5,9 @@ import random
 import pytest
 
 from agent_memory.domain.errors import IndexUnavailable
+from agent_memory.domain.scopes import Place, Scope
 from agent_memory.operations.index import index_commits, rebuild
+from agent_memory.operations.status import status
 
 rule = pytest.mark.rule
 
@@ -68,7 +70,8 @@ def test_a_record_that_the_index_refuses_holds_up_no_other_and_stays_findable(wo
     for _ in range(2):
         assert set(world.begin(agent).search("invoice")) == set(ids)
     waiting = [u for key in world.commits() for u in world.services.records.commits([key])]
-    assert [u.ids for u in waiting] == [(ids[1],)]
+    assert waiting == []  # nobody tries again what can never succeed
+    assert world.services.records.unindexed(Place(Scope.SESSION, agent, "s1")) == [ids[1]]
 
 
 @rule("RK-5")
@@ -100,3 +103,18 @@ def test_an_index_that_was_wiped_is_rebuilt_from_the_table_without_a_call_of_the
     assert world.services.embedder.asked == []
     assert in_index(world, agent) == set(ids[1:])
     assert in_index(world, other) == set(others)
+
+
+@rule("IF-6")
+def test_the_status_tells_how_many_commits_wait_and_since_when(world):
+    agent = world.configure()
+    saved(world, agent, 2)
+    world.clock.advance(minutes=5)
+    index = status(world.services, edition="test")["index"]
+    assert (index["state"], index["unindexed"]) == ("lagging", 2)
+    assert 300 <= index["oldest_s"] < 301
+    world.index.down = True
+    assert status(world.services, edition="test")["index"]["state"] == "down"
+    world.index.down = False
+    world.index_all()
+    assert status(world.services, edition="test")["index"] == {"state": "ok", "unindexed": 0, "oldest_s": None}

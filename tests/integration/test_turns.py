@@ -202,7 +202,9 @@ def test_a_retry_for_somebody_else_is_refused(world, other):
     agent = world.configure()
     first = world.begin(agent, "s1", user_id="u-1")
     with pytest.raises(NotAllowed) as refused:
-        world.begin(agent, **{"session": other.pop("session_id", None), **other}, retry_of=first.id)
+        world.begin(
+            agent, other.get("session_id"), **{k: v for k, v in other.items() if k != "session_id"}, retry_of=first.id
+        )
     assert refused.value.code == "retry_mismatch"
     assert first.state()["status"] == "open"
 

@@ -58,8 +58,6 @@ class OpenSearchIndex:
         with mapped_errors():
             answer = self._client.msearch(body=lines, request_timeout=self._search_timeout)
         responses = list_in(answer, "responses")
-        if any(is_missing_index(response) for response in responses):
-            return nothing(query)
         for response in responses:
             if error := response.get("error"):
                 raise IndexUnavailable(f"the search index answered {response['status']} {error.get('type')}")
@@ -111,7 +109,7 @@ class OpenSearchIndex:
 
     # ------------------------------------------------------------ writing
 
-    def _write(self, body: str, *, may_create: bool = True) -> dict[str, str]:
+    def _write(self, body: str) -> dict[str, str]:
         with mapped_errors():
             answer = self._client.bulk(
                 body=body,
@@ -119,9 +117,6 @@ class OpenSearchIndex:
                 params={"refresh": "wait_for", "require_alias": "true"},
             )
         results = [item["index"] for item in list_in(answer, "items")]
-        if may_create and any(result["status"] == NOT_FOUND for result in results):
-            self.ensure()
-            return self._write(body, may_create=False)
         if busy := next((result["status"] for result in results if is_outage(result["status"])), None):
             raise IndexUnavailable(f"the search index answered {busy} to a document")
         if any(result["status"] == CONFLICT for result in results):
@@ -160,11 +155,8 @@ def nothing(query: IndexQuery) -> IndexAnswer:
     return IndexAnswer([], [], Statistics(containing=(0,) * len(query.words)))
 
 
-def is_missing_index(response: dict[str, Any]) -> bool:
-    return bool(response.get("error", {}).get("type") == "index_not_found_exception")
-
-
 def is_outage(status: int) -> bool:
+    """An index that is not there is one, too: made on the way it would pass for whole. `ensure` makes it, to be filled."""
     return status in (NOT_FOUND, TOO_MANY_REQUESTS) or status >= SERVER_ERROR
 
 

@@ -17,7 +17,7 @@ from .end import forget
 from .messages import message_events
 from .services import Services
 
-_TRIES = 20  # each lost try is another turn of the session that began
+_TRIES = 64  # each lost try is another turn of the session that began: more than a server begins at once
 
 
 @dataclass(frozen=True, slots=True)

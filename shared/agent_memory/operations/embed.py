@@ -36,20 +36,26 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query's vector. None: the model did not answer (`down`), or has nothing to say of this text."""
+    """A query's vector. None: the model did not answer (`down`), or has nothing to say of this text.
+
+    floor: the least cosine of what belongs to it; without a vector nothing is compared with it."""
 
     vector: list[float] | None
     usage: Usage | None
     down: bool = False
+    floor: float = 0.0
 
 
-def embed_query(services: Services, text: str) -> Asked:
+def embed_query(services: Services, text: str, min_score: float | None) -> Asked:
+    """min_score: the floor that was given; None: the model's own, which may have to be measured by asking it."""
+    embedder = services.embedder
     try:
-        embedded = services.embedder.embed([text], query=True)
+        embedded = embedder.embed([text], query=True)
+        floor = embedder.floor if min_score is None else min_score
     except EmbedderUnavailable:
         return Asked(None, None, down=True)
-    usage = Usage(services.embedder.model, embedded.tokens, embedded.cached)
-    return Asked(embedded.vectors[0], usage)
+    usage = Usage(embedder.model, embedded.tokens, embedded.cached)
+    return Asked(embedded.vectors[0], usage, floor=floor)
 
 
 def embed_record(services: Services, record: Record) -> tuple[list[bytes], Usage | None]:

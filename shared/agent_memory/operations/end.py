@@ -23,7 +23,8 @@ from .services import Services
 from .staged import View, staged_view
 
 Outcome = Literal["completed", "failed"]
-_TRIES = 10  # each lost try is another writer that was faster: of this turn, or of a record that it changes
+_TRIES = 64  # each lost try is another writer that was faster, of this turn or of a record that it changes (TU-8): more
+# than the calls that a server carries out at once, so that the slowest of them comes through
 
 
 def end(

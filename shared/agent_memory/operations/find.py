@@ -14,6 +14,7 @@ from typing import Literal
 
 from agent_memory.domain import ranking, words
 from agent_memory.domain.errors import IndexUnavailable
+from agent_memory.domain.memory_settings import SearchSettings
 from agent_memory.domain.ports import Candidate, IndexAnswer, IndexQuery, Statistics
 from agent_memory.domain.ranking import Ranked
 from agent_memory.domain.records import Record, searchable_text
@@ -72,20 +73,23 @@ def find(services: Services, entered: Entered, question: Question) -> Found:
         return Found([])
     search = entered.config.memory.search
     asked, (view, backlog) = services.together(
-        lambda: Asked(None, None) if search.mode == "lexical" else embed_query(services, question.text),
+        lambda: _asked(services, question.text, search),
         lambda: read_ahead(services, entered),
     )
     return _Finding(services, entered, question, asked, view, backlog).found()
 
 
+def _asked(services: Services, text: str, search: SearchSettings) -> Asked:
+    return Asked(None, None) if search.mode == "lexical" else embed_query(services, text, search.min_score)
+
+
 def read_ahead(services: Services, entered: Entered) -> tuple[View, Backlog]:
     """What the turn has staged, and what the index has not shown of each visible place."""
     calls = [lambda place=place: services.records.unindexed(place) for place in entered.visible]
-    view, *commits = services.together(lambda: staged_view(services, entered), *calls)
+    view, *several = services.together(lambda: staged_view(services, entered), *calls)
     places: dict[str, Place] = {}
     behind = False
-    for place, unindexed in zip(entered.visible, commits, strict=True):
-        ids = [id for commit in unindexed for id in commit.ids]
+    for place, ids in zip(entered.visible, several, strict=True):
         behind |= len(ids) > BACKLOG
         places |= dict.fromkeys(ids[:BACKLOG], place)
     return view, Backlog(places, behind)
@@ -106,7 +110,7 @@ class _Finding:
         answer, fresh, reason = self._candidates()
         extra = [self._candidate(stored) for stored in fresh]
         pool, statistics = ranking.pool(answer, extra)
-        floor, knows_script = self._floor(), self.services.embedder.knows(self.question.text)
+        floor, knows_script = self.asked.floor, self.services.embedder.knows(self.question.text)
         ranked = ranking.rank(self.mode, pool, statistics, floor=floor, knows_script=knows_script)
         below = ranking.below_floor(self.mode, pool, floor=floor)
         results = self._verified(ranked, {c.id: c.partition for c in pool})
@@ -167,10 +171,6 @@ class _Finding:
         counts = tuple(occurring[word] for word in self.words)
         cosine = ranking.best_cosine(stored.vectors, self.asked.vector) if self.asked.vector else None
         return Candidate(stored.record.id, memory_partition(stored.record.place), counts, len(tokens), cosine)
-
-    def _floor(self) -> float:
-        given = self.entered.config.memory.search.min_score
-        return self.services.embedder.floor if given is None else given
 
     def _verified(self, ranked: Sequence[Ranked], partitions: Mapping[str, str]) -> list[tuple[Record, Ranked]]:
         """Read in rank order, twice as many at a time as are wanted, until enough are alive; equals of the last too."""

@@ -36,7 +36,7 @@ class Indexed:
 def index_commits(services: Services, commits: Sequence[Key]) -> Indexed:
     """Show these commits in the index, then strike them off. Raises `IndexUnavailable`: then all of them wait."""
     standing = services.records.commits(commits)
-    places = {id: commit.place for commit in standing for id in commit.ids}
+    places = {id: place for commit in standing for id, place in commit.places.items()}
     stored = services.records.stored(places, services.embedder.model)
     refused, unembedded = _tell(services, stored)
     services.records.indexed(standing, refused)

@@ -24,7 +24,7 @@ from .enter import Entered, find_turn
 from .services import Services
 from .staged import View, staged_view
 
-_TRIES = 10  # each lost try is another call of the same turn that staged first
+_TRIES = MAX_TOOL_CHANGES + 1  # each lost try is another call that staged first, and the turn is full after so many
 
 
 @dataclass(frozen=True, slots=True)

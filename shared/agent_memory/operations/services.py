@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Protocol
 
 from agent_memory.domain.ports import Clock, Embedder, Ids, SearchIndex
@@ -21,14 +20,6 @@ class Together(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """Commits that no search shows yet: how many, and since when the oldest waits."""
-
-    commits: int
-    since: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class Services:
     agents: Agents
     records: Records
@@ -38,4 +29,3 @@ class Services:
     clock: Clock
     ids: Ids
     together: Together
-    waiting: Callable[[], Waiting | None]  # None: nobody counts them here

@@ -10,6 +10,7 @@ from agent_memory.domain.ports import Embedder, IndexQuery
 
 from .services import Services
 
+COUNTED = 1000  # commits of each shard
 PARTS = ("review", "sweep", "decay", "merge", "cleanup")
 
 
@@ -36,13 +37,16 @@ def _embedder(embedder: Embedder) -> dict[str, Any]:
 
 
 def _index(services: Services) -> dict[str, Any]:
-    """down: it does not answer; lagging: it answers, and commits wait for it; ok: it shows everything. Where nobody
-    counts what waits, the numbers are null, not 0."""
-    waiting = services.waiting()
-    commits = waiting.commits if waiting else None
-    state = "down" if not _answers(services) else "lagging" if commits else "ok"
-    age_s = (services.clock.now() - waiting.since).total_seconds() if waiting and waiting.since else None
-    return {"state": state, "unindexed": commits, "oldest_s": None if age_s is None else max(0.0, round(age_s, 3))}
+    """down: it does not answer; lagging: it answers, and commits wait for it; ok: it shows everything. `unindexed`
+    counts commits, to some thousands; the oldest waits since the instant that its id was made."""
+    waiting = services.records.waiting(limit=COUNTED)
+    state = "down" if not _answers(services) else "lagging" if waiting else "ok"
+    age_s = (services.clock.now() - waiting[0].since).total_seconds() if waiting else None
+    return {
+        "state": state,
+        "unindexed": len(waiting),
+        "oldest_s": None if age_s is None else max(0.0, round(age_s, 3)),
+    }
 
 
 def _answers(services: Services) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_memory.adapters.system import SystemClock, SystemIds
 from agent_memory.domain.ports import Clock, Embedder, Ids, SearchIndex, Table
-from agent_memory.operations.services import Services, Together, Waiting
+from agent_memory.operations.services import Services, Together
 from agent_memory.store.agents import Agents
 from agent_memory.store.records import Records
 from agent_memory.store.turns import Turns
@@ -68,7 +68,6 @@ def services_of(
     *,
     together: Together,
     clock: Clock | None = None,
-    waiting: Callable[[], Waiting | None] = lambda: None,
 ) -> Services:
     ids: Ids = SystemIds()
     return Services(
@@ -80,7 +79,6 @@ def services_of(
         clock=clock or SystemClock(),
         ids=ids,
         together=together,
-        waiting=waiting,
     )
 
 

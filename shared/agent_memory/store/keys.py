@@ -6,7 +6,8 @@
 | | | `D#<id>` | an ended one: superseded or deleted |
 | | | `E#<id>#<model>` | its vectors by that model |
 | | | `H#<fingerprint>` | the record that last brought exactly these fields |
-| | | `U#<commit>` | unindexed: the ids and versions that one commit changed here |
+| | | `N#<commit>` | not yet indexed: the ids that one commit changed here |
+| | `#unindexed`, shard | `U#<commit>` | the same for all places of the commit: what the stream tells the index of |
 | | `#unembedded` | `<id>` | a record that waits for the model; the index has it by its words alone |
 | | agent | `I#<id>` | pointer from a record's id to its place |
 | | agent | `C#<version>` | a version of the configuration |
@@ -27,7 +28,9 @@ from __future__ import annotations
 from agent_memory.domain.ports import Key
 from agent_memory.domain.scopes import Place, Scope, TurnIds
 
-LIVE, ENDED, VECTOR, FINGERPRINT, UNINDEXED = "R#", "D#", "E#", "H#", "U#"
+LIVE, ENDED, VECTOR, FINGERPRINT, NOT_YET = "R#", "D#", "E#", "H#", "N#"
+UNINDEXED = "U#"
+SHARDS = 8  # of the list of commits: a partition takes 1,000 writes a second, a commit makes three of them (DynamoDB)
 POINTER, CONFIGURATION = "I#", "C#"
 STAGED, MESSAGES, EVENTS = "W#", "M#", "X#"
 
@@ -68,6 +71,18 @@ def configuration(agent_id: str, version: int) -> Key:
 
 def agent(agent_id: str) -> Key:
     return Key("memory", "#agents", agent_id)
+
+
+def not_yet(place: Place, commit_id: str) -> Key:
+    return Key("memory", memory_partition(place), NOT_YET + commit_id)
+
+
+def unindexed(commit_id: str) -> Key:
+    return Key("memory", unindexed_partition(ord(commit_id[-1]) % SHARDS), UNINDEXED + commit_id)
+
+
+def unindexed_partition(shard: int) -> str:
+    return f"#unindexed#{shard}"
 
 
 def unembedded(id: str) -> Key:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from agent_memory.domain.ports import Absent, Delete, Equals, Item, Key, Put, Row, Table, Write
 from agent_memory.domain.records import Record, Status, Version
 from agent_memory.domain.scopes import Place
 from agent_memory.domain.staging import Settled
+from agent_memory.domain.ulids import made_at
 
 from . import keys
 
@@ -21,15 +23,19 @@ BACKLOG = 100  # unindexed changes of one place that a search ranks along (RK-8)
 
 
 @dataclass(frozen=True, slots=True)
-class Unindexed:
-    """What one commit changed in one place and the index has not shown yet."""
+class Commit:
+    """What one commit changed, and no search shows yet: ids by place."""
 
-    key: Key
-    ids: tuple[str, ...]
+    id: str
+    changed: Mapping[Place, Sequence[str]]
 
     @property
-    def place(self) -> Place:
-        return keys.place_of(self.key.partition)
+    def since(self) -> datetime:
+        return made_at(self.id)
+
+    @property
+    def places(self) -> dict[str, Place]:
+        return {id: place for place, ids in self.changed.items() for id in ids}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +100,12 @@ class Records:
         rows = self._table.query("memory", agent_id, prefix=keys.POINTER, newest_first=True, after=after, limit=limit)
         return {row.key.sort.removeprefix(keys.POINTER): keys.place_of(row.item["partition"]) for row in rows}
 
-    def unindexed(self, place: Place) -> list[Unindexed]:
-        """The newest commits that the index has not shown, newest first: one more than `BACKLOG` at most."""
-        rows = self._table.query(
-            "memory", keys.memory_partition(place), prefix=keys.UNINDEXED, newest_first=True, limit=BACKLOG + 1
-        )
-        return [Unindexed(row.key, tuple(row.item["ids"])) for row in rows]
+    def unindexed(self, place: Place) -> list[str]:
+        """Records of the place that commits changed and the index has not shown, by newest commit first. Where they are
+        more than `BACKLOG`, more than that are given, but not all."""
+        partition, most = keys.memory_partition(place), BACKLOG + 1
+        rows = self._table.query("memory", partition, prefix=keys.NOT_YET, newest_first=True, limit=most)
+        return [id for row in rows for id in row.item["ids"]]
 
     def twin(self, place: Place, fingerprint: str) -> str | None:
         """The id of the record that last brought exactly these fields here; it may have ended since."""
@@ -124,15 +130,26 @@ class Records:
 
     # -- indexing
 
-    def commits(self, commits: Sequence[Key]) -> list[Unindexed]:
+    def commits(self, commits: Sequence[Key]) -> list[Commit]:
         """Those of the commits that still wait for the index."""
-        return [Unindexed(key, tuple(item["ids"])) for key, item in self._table.get_many(commits).items()]
+        return [_commit(Row(*row)) for row in self._table.get_many(commits).items()]
 
-    def indexed(self, commits: Sequence[Unindexed], refused: Collection[str]) -> None:
+    def waiting(self, *, limit: int) -> list[Commit]:
+        """Commits that wait for the index, the oldest `limit` of each shard, oldest first."""
+        shards = [keys.unindexed_partition(shard) for shard in range(keys.SHARDS)]
+        rows = [row for shard in shards for row in self._table.query("memory", shard, limit=limit)]
+        return [_commit(row) for row in sorted(rows, key=lambda row: row.key.sort)]
+
+    def indexed(self, commits: Sequence[Commit], refused: Collection[str]) -> None:
         """The index shows these commits: strike them off, but for the records that it refused. Those stay unindexed,
         and so are read with every search of their place."""
-        left = [(commit.key, [id for id in commit.ids if id in refused]) for commit in commits]
-        self._table.write_many([Put(key, {"ids": ids, "refused": True}) if ids else Delete(key) for key, ids in left])
+        writes: list[Put | Delete] = []
+        for commit in commits:
+            for place, ids in commit.changed.items():
+                left, key = [id for id in ids if id in refused], keys.not_yet(place, commit.id)
+                writes.append(Put(key, {"ids": left, "refused": True}) if left else Delete(key))
+        # The list last: what is struck off there is looked at no more.
+        self._table.write_many([*writes, *(Delete(keys.unindexed(commit.id)) for commit in commits)])
 
     def wait_for_embedding(self, places: Mapping[str, Place]) -> None:
         self._table.write_many([Put(keys.unembedded(id), _pointer(place)) for id, place in places.items()])
@@ -148,7 +165,7 @@ class Records:
     # -- a commit
 
     def writes(self, settled: Settled, fingerprints: Mapping[str, str], commit_id: str) -> list[Write]:
-        """What a commit writes of records: each put or moved, its fingerprint, and one `Unindexed` for each place.
+        """What a commit writes of records: each put or moved, its fingerprint, and what the index has to show of it.
 
         Every changed record is conditional on the version that `settled` was made from."""
         writes: list[Write] = []
@@ -158,9 +175,16 @@ class Records:
             touched.setdefault(record.place, []).append(id)
             if fingerprint := fingerprints.get(id):
                 writes.append(Put(_fingerprint(record.place, fingerprint), {"id": id}))
-        for place, ids in touched.items():
-            writes.append(Put(keys.record(place, keys.UNINDEXED, commit_id), {"ids": ids}))
+        writes += [Put(keys.not_yet(place, commit_id), {"ids": ids}) for place, ids in touched.items()]
+        if touched:
+            changed = {keys.memory_partition(place): ids for place, ids in touched.items()}
+            writes.append(Put(keys.unindexed(commit_id), {"changed": changed}))
         return writes
+
+
+def _commit(row: Row) -> Commit:
+    changed = {keys.place_of(partition): ids for partition, ids in row.item["changed"].items()}
+    return Commit(row.key.sort.removeprefix(keys.UNINDEXED), changed)
 
 
 def _vector_put(place: Place, id: str, vectors: Sequence[bytes], model: str) -> Put:
