@@ -165,6 +165,21 @@ def test_a_closed_table_is_unavailable(sqlite_path: Path) -> None:
         table.transact([put()])
 
 
+def test_a_file_that_is_no_database_is_unavailable_and_not_held(sqlite_path: Path) -> None:
+    sqlite_path.write_bytes(b"something else " * 100)
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            SqliteTable(sqlite_path)
+
+
+def test_an_item_may_grow_and_shrink_across_every_size(sqlite_table: SqliteTable) -> None:
+    for size in (0, 100, 300, 5, 50_000, 0, 1000):
+        sqlite_table.transact([put(item={"text": "é" * size}), put("beside", {"size": size})])
+
+        assert sqlite_table.get(key()) == {"text": "é" * size}
+        assert sqlite_table.get(key("beside")) == {"size": size}
+
+
 # ---------------------------------------------------------------- one process
 
 

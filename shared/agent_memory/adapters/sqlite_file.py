@@ -36,12 +36,18 @@ class _Waiting(NamedTuple):
 
 
 class SqliteFile:
-    """path: made if it is not there. schema: run at every opening (`CREATE … IF NOT EXISTS`)."""
+    """path: made if it is not there. schema: run at every opening (`CREATE … IF NOT EXISTS`). Raises `StoreUnavailable`
+    for a file that is no database, or that cannot be written."""
 
     def __init__(self, path: Path, schema: str, *, page_bytes: int) -> None:
         self._path = path
-        self._writer = self._connect(_WRITER_CACHE_KIB, page_bytes)
-        self._writer.executescript(schema)
+        try:
+            self._writer = self._connect(_WRITER_CACHE_KIB, page_bytes)
+            self._writer.executescript(schema)
+            # A file that may only be read opens all the same, and fails at its first write: here, at one that is undone.
+            self._writer.executescript("BEGIN; PRAGMA user_version = 0; ROLLBACK")
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"{path.name}: {error}") from error
         self._waiting: deque[_Waiting] = deque()
         self._level = ""
         self._turn = Lock()
