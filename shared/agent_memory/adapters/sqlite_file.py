@@ -44,7 +44,7 @@ class SqliteFile:
         try:
             self._writer = self._connect(_WRITER_CACHE_KIB, page_bytes)
             self._writer.executescript(schema)
-            # A file that may only be read opens all the same, and fails at its first write: here, at one that is undone.
+            # A file that may only be read opens all the same, and fails at its first write: here, at an undone one.
             self._writer.executescript("BEGIN; PRAGMA user_version = 0; ROLLBACK")
         except sqlite3.Error as error:
             raise StoreUnavailable(f"{path.name}: {error}") from error
