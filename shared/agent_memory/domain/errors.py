@@ -53,7 +53,12 @@ class Refused(AgentMemoryError):
     """The caller asked for what is not to be had. `code` may be given where a status has several."""
 
     def __init__(
-        self, message: str, *, code: str | None = None, faults: Sequence[Fault] = (), current: Mapping[str, Any] | None = None
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        faults: Sequence[Fault] = (),
+        current: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
