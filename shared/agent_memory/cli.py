@@ -48,7 +48,7 @@ def main() -> None:
 
 @main.command()
 @folder_options
-@click.option("--host", default="127.0.0.1", show_default=True, help="Others than this machine's ask nobody who calls.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Nobody is asked who they are: stay on 127.x.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @click.option("--dev", is_flag=True, help="Adds switches under /v1/dev: clock, index, faults.")
 @click.option("--reviewer", hidden=True, help="Not built yet.")
