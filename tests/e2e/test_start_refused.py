@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -14,8 +15,9 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import MakeServer
-from server import LEAVE_S, Server, head, raw, run, told_in_one_line
+from conftest import MakeServer, flags
+from embedding_server import ScriptedServer
+from server import LEAVE_S, Server, head, problem, raw, run, told_in_one_line
 
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, PR_CAPBSET_DROP = 1, 2, 24
 FAST = ["--embedder", "openai:http://127.0.0.1:9/v1", "--embedder-model", "nobody", "--embedder-dimensions", "16"]
@@ -36,15 +38,22 @@ def start(folder: Path, **options: Any) -> str:
     return told_in_one_line(refused)
 
 
-@pytest.fixture
-def used(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def worked_in(tmp_path_factory: pytest.TempPathFactory, embedder: ScriptedServer) -> Path:
     """A folder that a server has worked in."""
-    server = Server(tmp_path / "data", *FAST)
+    server = Server(tmp_path_factory.mktemp("start") / "data", *flags(embedder))
     server.configure("a")
-    for n in range(20):
-        server.remember("a", f"The depot {n}.", content="A long story. " * 40)
+    turn = server.begin("a")
+    for n in range(15):
+        turn.add(f"The depot {n}.", content="A long story. " * 40)
+    turn.commit()
     assert server.stop() == 0
     return server.folder
+
+
+@pytest.fixture
+def used(worked_in: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(worked_in, tmp_path / "used"))
 
 
 def cut(database: bytes) -> bytes:
@@ -151,4 +160,8 @@ def test_it_leaves_though_callers_hang(serve: MakeServer) -> None:
         slow.sendall(head("POST", "/v1/agents/a/turns", "Content-Length: 100") + b"{")
         server.get("/v1/dev/nothing")
         assert server.stop() == 0
+        told = raw(slow, b"")
+        server.judge(told)
+        server.announced += 1
+        problem(told, 503, "unavailable")
         assert silent.recv(1) == b""

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agent_memory.domain.errors import Fault, Forbidden, InvalidRequest
+from agent_memory.domain.errors import AgentMemoryError, Fault, Forbidden, InvalidRequest, Unavailable
 from agent_memory.runtime.calls import Answer
 from agent_memory.runtime.http import no_route, proxy_answer
 from agent_memory.runtime.problems import problem
@@ -124,6 +124,8 @@ class _Endpoint:
                 response = await self._serve(request, self._name, request_id)
             except ClientDisconnect:
                 return  # it hung up before it had sent everything: there is no call
+            except asyncio.CancelledError:  # the server leaves, and this call is not done
+                response = _refused(Unavailable(), request_id)
         await response(scope, receive, send)
 
 
@@ -182,7 +184,7 @@ def event_of(request: Request, resource: str, body: bytes, request_id: str) -> d
 _QUERY_FAULT = Fault("", "invalid_request", "takes a query string in UTF-8")
 
 
-def _refused(error: InvalidRequest | Forbidden, request_id: str) -> Response:
+def _refused(error: AgentMemoryError, request_id: str) -> Response:
     return _response(proxy_answer(problem(error, request_id), request_id))
 
 
