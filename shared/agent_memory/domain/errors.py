@@ -1,4 +1,4 @@
-"""Everything that can go wrong, in one tree; each class has a stable `code`, and says whether the same call may be sent again.
+"""Everything that can go wrong, in one tree; each class has a stable `code`, and says whether to send the call again.
 
     AgentMemoryError
     ├── Refused                  the caller's fault: the answer names it
