@@ -104,7 +104,6 @@ def test_a_feed_that_is_paused_is_left_alone_until_it_is_woken() -> None:
     loop.stop(5)
 
 
-
 def test_a_clock_put_forward_stays_so(tmp_path: Path) -> None:
     class Fixed:
         def now(self) -> datetime:

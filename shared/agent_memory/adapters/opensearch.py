@@ -156,7 +156,7 @@ def nothing(query: IndexQuery) -> IndexAnswer:
 
 
 def is_outage(status: int) -> bool:
-    """An index that is not there is one, too: made on the way it would pass for whole. `ensure` makes it, to be filled."""
+    """An index that is not there is one too: made on the way it would pass for whole. `ensure` makes it, to fill it."""
     return status in (NOT_FOUND, TOO_MANY_REQUESTS) or status >= SERVER_ERROR
 
 
