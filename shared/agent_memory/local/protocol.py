@@ -15,18 +15,34 @@ from agent_memory.domain.errors import InvalidRequest
 from agent_memory.runtime.http import proxy_answer
 from agent_memory.runtime.problems import problem
 
+READING_S = (
+    2.0  # what still comes is read and dropped: closing over unread bytes would take the answer back (RFC 9112, 9.6)
+)
+
 
 class Protocol(H11Protocol):
+    _refused = False
+
+    def data_received(self, data: bytes) -> None:
+        if not self._refused:
+            super().data_received(data)
+
     def send_400_response(self, msg: str) -> None:
         """Answer, unless the answer has begun already (the fault is then in the rest of a body that nobody asked for),
         and hang up: where the next request would begin, nobody knows."""
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+        self._refused = True
+        answers = self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE)
+        if answers:
             for event in _refusal():
                 self.transport.write(self.conn.send(event) or b"")
         if self.cycle is not None:
             self.cycle.disconnected = True  # whoever waits for the rest of the body, or is about to answer, need not
             self.cycle.message_event.set()
-        self.transport.close()
+        if answers and self.transport.can_write_eof():
+            self.transport.write_eof()
+            self.loop.call_later(READING_S, self.transport.close)
+        else:
+            self.transport.close()
 
 
 def _refusal() -> list[h11.Event]:
