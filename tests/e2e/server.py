@@ -101,7 +101,8 @@ class Server:
 
     def check(self) -> None:
         """Every answer so far was in order, and so is the log."""
-        assert self.faults == []
+        faults, self.faults = self.faults, []
+        assert faults == []
         assert self.statuses[503] == self.announced
         log = self.log.read_text()
         assert MARK.lower() not in log.lower()
@@ -268,6 +269,14 @@ def raw(connection: socket.socket, sent: bytes) -> httpx.Response:
     method = sent.split(b" ", 1)[0].decode("latin-1")
     request = httpx.Request(method if method.isalpha() else "GET", "http://127.0.0.1")
     return httpx.Response(int(status.split()[1]), headers=pairs, content=body, request=request)
+
+
+def greeted(connection: socket.socket) -> None:
+    """One whole call, after which the connection stays open: the server has surely taken it up."""
+    connection.sendall(head("GET", "/v1/dev/nothing").replace(b"Connection: close\r\n", b""))
+    received = b""
+    while not received.endswith(b"{}"):
+        received += connection.recv(65536)
 
 
 def head(method: str, path: str, *headers: str) -> bytes:

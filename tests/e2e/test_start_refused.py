@@ -17,7 +17,7 @@ import httpx
 import pytest
 from conftest import MakeServer, flags
 from embedding_server import ScriptedServer
-from server import LEAVE_S, Server, head, problem, raw, run, told_in_one_line
+from server import LEAVE_S, Server, greeted, head, problem, raw, run, told_in_one_line
 
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, PR_CAPBSET_DROP = 1, 2, 24
 FAST = ["--embedder", "openai:http://127.0.0.1:9/v1", "--embedder-model", "nobody", "--embedder-dimensions", "16"]
@@ -140,6 +140,7 @@ def test_asked_to_leave_it_answers_what_is_in_flight(serve: MakeServer, number: 
     connections = [server.connection() for _ in turns]
     opened = [connection.__enter__() for connection in connections]
     for turn, connection in zip(turns, opened, strict=True):
+        greeted(connection)
         connection.sendall(head("POST", f"{turn.path}/end", f"Content-Length: {len(body)}") + body[:3])
     server.get("/v1/dev/nothing")  # by now all of them are being read
     server.process.send_signal(number)
@@ -157,6 +158,8 @@ def test_asked_to_leave_it_answers_what_is_in_flight(serve: MakeServer, number: 
 def test_it_leaves_though_callers_hang(serve: MakeServer) -> None:
     server = serve()
     with server.connection() as silent, server.connection() as slow:
+        greeted(silent)
+        greeted(slow)
         slow.sendall(head("POST", "/v1/agents/a/turns", "Content-Length: 100") + b"{")
         server.get("/v1/dev/nothing")
         assert server.stop() == 0
