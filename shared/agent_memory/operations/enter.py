@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from agent_memory.domain.configuration import AgentConfig
 from agent_memory.domain.errors import NotFound
 from agent_memory.domain.scopes import Place, places_of
-from agent_memory.domain.turns import Turn
+from agent_memory.domain.turns import Turn, as_of, not_open
 from agent_memory.store.agents import Configured
 
 from .services import Services
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entered:
     """An open turn with the configuration that it began on, and the numbers it may give to `events` events."""
 
@@ -21,28 +22,29 @@ class Entered:
     config: AgentConfig
     first: int  # the first sequence number that this call has reserved
 
-    @property
+    @cached_property
     def visible(self) -> list[Place]:
         """Narrow to broad; none with memory off."""
         memory = self.config.memory
         return places_of(self.turn.ids, memory.scope.read) if memory.enabled else []
 
-    @property
+    @cached_property
     def writable(self) -> list[Place]:
         memory = self.config.memory
         return places_of(self.turn.ids, memory.scope.write) if memory.enabled else []
 
-    @property
+    @cached_property
     def reachable(self) -> set[Place]:
         """Whose records the turn may replace and delete."""
         return set(self.visible) & set(self.writable)
 
 
 def find_turn(services: Services, agent_id: str, turn_id: str) -> Turn:
+    """The turn as it is now: one whose time is over has been rolled back (TU-5). Raises `NotFound`."""
     turn = services.turns.get(agent_id, turn_id)
     if turn is None:
         raise NotFound("No such turn of this agent.")
-    return turn
+    return as_of(turn, services.clock.now())
 
 
 def enter(services: Services, agent_id: str, turn_id: str, *, events: int = 0, messages: int = 0) -> Entered:
@@ -50,6 +52,8 @@ def enter(services: Services, agent_id: str, turn_id: str, *, events: int = 0, m
     turn = services.turns.enter(agent_id, turn_id, events, messages)
     if turn is None:
         raise NotFound("No such turn of this agent.")
+    if (present := as_of(turn, services.clock.now())) is not turn:
+        raise not_open(present)
     return Entered(turn, configuration(services, turn).config, turn.sequence - events + 1)
 
 

@@ -34,7 +34,7 @@ class Agents:
 
     def newest(self, agent_id: str) -> Configured | None:
         rows = self._table.query("memory", agent_id, prefix=keys.CONFIGURATION, newest_first=True, limit=1)
-        return _configured(agent_id, rows[0]) if rows else None
+        return self._kept(agent_id, rows[0]) if rows else None
 
     def version(self, agent_id: str, version: int) -> Configured | None:
         cached = self._cache.get((agent_id, version))
@@ -42,7 +42,7 @@ class Agents:
             return cached
         key = keys.configuration(agent_id, version)
         item = self._table.get(key)
-        return self._keep(_configured(agent_id, Row(key, item))) if item else None
+        return self._kept(agent_id, Row(key, item)) if item else None
 
     def versions(self, agent_id: str, *, before: int | None, limit: int) -> list[Configured]:
         """Newest first, older than `before`."""
@@ -72,14 +72,23 @@ class Agents:
         """All agents."""
         return [row.key.sort for row in self._table.query("memory", keys.agent("").partition)]
 
-    def _keep(self, configured: Configured) -> Configured:
-        self._cache[configured.agent_id, configured.version] = configured
+    def _kept(self, agent_id: str, row: Row) -> Configured:
+        """The configuration of a row, checked once: that costs more than to read it."""
+        version = _version(row)
+        cached = self._cache.get((agent_id, version))
+        if cached:
+            return cached
+        configured = self._cache[agent_id, version] = _configured(agent_id, row)
         if len(self._cache) > _CACHED:
             self._cache.popitem(last=False)
         return configured
 
 
 def _configured(agent_id: str, row: Row) -> Configured:
-    version = int(row.key.sort.removeprefix(keys.CONFIGURATION))
     item: dict[str, Any] = row.item
-    return Configured(agent_id, version, AgentConfig.model_validate(json.loads(item["config"])), item["at"], item["by"])
+    config = AgentConfig.model_validate(json.loads(item["config"]))
+    return Configured(agent_id, _version(row), config, item["at"], item["by"])
+
+
+def _version(row: Row) -> int:
+    return int(row.key.sort.removeprefix(keys.CONFIGURATION))
