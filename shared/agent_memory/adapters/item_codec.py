@@ -48,14 +48,18 @@ _from_json = json.JSONDecoder(parse_float=_number).decode
 
 def encode(item: Item) -> bytes:
     """The item as bytes. Its values are those that `limits` let through."""
+    try:
+        plain = _to_json(item).encode()
+    except TypeError:  # which JSON says of bytes: most items have none, and looking for them costs twice as much
+        return _with_blobs(item)
+    return _pack(plain) if len(plain) >= _PACK_FROM else plain
+
+
+def _with_blobs(item: Item) -> bytes:
     blobs: list[bytes] = []
     paths: list[list[int | str]] = []
-    bare = _without_bytes(item, [], blobs, paths)
-    if blobs:
-        head = _to_json([bare, paths]).encode()
-        return b"".join([bytes([_RAW]), len(head).to_bytes(4, "big"), head, *blobs])
-    plain = _to_json(bare).encode()
-    return _pack(plain) if len(plain) >= _PACK_FROM else plain
+    head = _to_json([_without_bytes(item, [], blobs, paths), paths]).encode()
+    return b"".join([bytes([_RAW]), len(head).to_bytes(4, "big"), head, *blobs])
 
 
 def decode(data: bytes) -> Item:
