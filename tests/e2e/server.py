@@ -102,8 +102,8 @@ class Server:
     def check(self) -> None:
         """Every answer so far was in order, and so is the log."""
         faults, self.faults = self.faults, []
-        assert faults == []
-        assert self.statuses[503] == self.announced
+        assert not faults, faults[:5]
+        assert self.statuses[503] == self.announced, self.statuses
         log = self.log.read_text()
         assert MARK.lower() not in log.lower()
         assert "Traceback" not in log
@@ -260,23 +260,29 @@ def told_in_one_line(refused: subprocess.CompletedProcess[str]) -> str:
 def raw(connection: socket.socket, sent: bytes) -> httpx.Response:
     """Send bytes as they are; the answer up to the end of the connection, which the request must ask for."""
     connection.sendall(sent)
-    received = b""
-    while piece := connection.recv(65536):
-        received += piece
-    head, _, body = received.partition(b"\r\n\r\n")
+    head, _, body = received(connection).partition(b"\r\n\r\n")
     status, *headers = head.decode("latin-1").split("\r\n")
-    pairs = [tuple(line.split(": ", 1)) for line in headers]
+    pairs = [(name.lower(), value) for name, _, value in (line.partition(": ") for line in headers)]
+    body = body[: int(dict(pairs)["content-length"])]  # behind it stand the answers to what else was sent
     method = sent.split(b" ", 1)[0].decode("latin-1")
     request = httpx.Request(method if method.isalpha() else "GET", "http://127.0.0.1")
     return httpx.Response(int(status.split()[1]), headers=pairs, content=body, request=request)
 
 
+def received(connection: socket.socket) -> bytes:
+    """All that comes until the other side hangs up."""
+    pieces = []
+    while piece := connection.recv(65536):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
 def greeted(connection: socket.socket) -> None:
     """One whole call, after which the connection stays open: the server has surely taken it up."""
     connection.sendall(head("GET", "/v1/dev/nothing").replace(b"Connection: close\r\n", b""))
-    received = b""
-    while not received.endswith(b"{}"):
-        received += connection.recv(65536)
+    answer = b""
+    while not answer.endswith(b"{}"):
+        answer += connection.recv(65536)
 
 
 def head(method: str, path: str, *headers: str) -> bytes:
