@@ -1,0 +1,153 @@
+"""All of Agent Memory as one construct, for a stack of its own (`MemoryStack`) or one of the owner's.
+
+    memory = AgentMemory(self, "Memory", stage=PROD)
+    memory.grant_run(harness, agents=["support"])
+    memory.grant_select(desk, agents=["support"])
+
+Knows how the parts meet. What a grant opens stands in `infra.grants`, what a function may do in `infra.roles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aws_cdk import Aws
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from agent_memory.runtime import metrics, settings
+from infra import bundling
+from infra.constructs.alarms import Alarms
+from infra.constructs.api import Api
+from infra.constructs.function import MemoryFunction
+from infra.constructs.indexing import Indexing
+from infra.constructs.search import Search
+from infra.constructs.tables import Tables
+from infra.constructs.upkeep import Upkeep
+from infra.grants import PLATFORM, Granter, On, Part
+from infra.roles import INDEX_PATHS, NEEDS, SEARCH_PATHS
+from infra.stages import StageSettings
+
+
+class AgentMemory(Construct):
+    """vpc: a network with isolated subnets and endpoints for DynamoDB and the model (`private_network`); None: the
+    functions lie outside of any, and the domain has a public address (`constructs/search.py` says why)."""
+
+    def __init__(self, scope: Construct, id: str, *, stage: StageSettings, vpc: ec2.IVpc | None = None) -> None:
+        super().__init__(scope, id)
+        self.stage = stage
+        self.tables = Tables(self, "Tables", stage=stage)
+        self.search = Search(self, "Search", stage=stage, vpc=vpc)
+        self.functions = {
+            name: MemoryFunction(self, name.title(), name=name, stage=stage, vpc=vpc) for name in sorted(NEEDS)
+        }
+        for function in self.functions.values():
+            self._allow(function)
+        self.search.build(searchers=self._roles("searches"), indexers=self._roles("indexes"))
+        self._build_functions()
+        self.indexing = Indexing(self, "Indexing", tables=self.tables, index=self.functions["index"])
+        self.upkeep = Upkeep(self, "Schedule", upkeep=self.functions["upkeep"])
+        self.api = Api(self, "Api", stage=stage, functions=self.functions)
+        self.alarms = Alarms(
+            self,
+            "Alarms",
+            stage=stage,
+            namespace=self._namespace,
+            functions=self.functions,
+            api=self.api,
+            search=self.search,
+            queues={"IndexingFailed": self.indexing.failed, "UpkeepFailed": self.upkeep.failed},
+        )
+        self._granter = Granter(f"{stage.name}-{self.node.addr[-8:]}", self.api.rest)
+
+    # ------------------------------------------------------------ grants
+
+    def grant_run(self, grantee: iam.IGrantable, *, agents: Sequence[str]) -> None:
+        """Turns and tools of these agents (ids, or `ALL`)."""
+        self._granter.give(grantee, ["RUN"], agents)
+
+    def grant_select(
+        self, grantee: iam.IGrantable, *, agents: Sequence[str], on: Sequence[On] = ("indexes", "document")
+    ) -> None:
+        """Listing, searching and reading records and transcripts. Half of it opens nothing until the other half is
+        given too."""
+        halves: dict[On, Part] = {"indexes": "SELECT-indexes", "document": "SELECT-document"}
+        self._granter.give(grantee, [halves[half] for half in on], agents)
+
+    def grant_update(self, grantee: iam.IGrantable, *, agents: Sequence[str]) -> None:
+        """Deleting and restoring records, together with SELECT."""
+        self._granter.give(grantee, ["UPDATE"], agents)
+
+    def grant_insert(self, grantee: iam.IGrantable, *, agents: Sequence[str]) -> None:
+        """Saving records, together with SELECT."""
+        self._granter.give(grantee, ["INSERT"], agents)
+
+    def grant_configure(self, grantee: iam.IGrantable, *, agents: Sequence[str]) -> None:
+        """Configurations of these agents."""
+        self._granter.give(grantee, ["CONFIGURE"], agents)
+
+    def grant_operate(self, grantee: iam.IGrantable, *, agents: Sequence[str]) -> None:
+        """Events, clean-ups, merges and usage of these agents; with `ALL` also what names no agent, as the status."""
+        self._granter.give(grantee, ["OPERATE"], agents)
+
+    def grant_approve(self, grantee: iam.IGrantable) -> None:
+        """Approving and writing platform memory."""
+        self._granter.give(grantee, ["APPROVE"], PLATFORM)
+
+    # ------------------------------------------------------------ wiring
+
+    def _allow(self, function: MemoryFunction) -> None:
+        needs = NEEDS[function.name]
+        for table, verbs in ((self.tables.memory, needs.memory), (self.tables.execution, needs.execution)):
+            if verbs:
+                function.allow([f"dynamodb:{verb}" for verb in verbs], [table.table_arn])
+        if needs.searches:
+            self.search.open(function.role, SEARCH_PATHS)
+        if needs.indexes:
+            self.search.open(function.role, INDEX_PATHS)
+        if needs.embeds:
+            function.allow(["bedrock:InvokeModel"], [self._model_arn])
+        if key := self.tables.key:
+            function.allow([f"kms:{verb}" for verb in KEY_VERBS], [key.key_arn], self.tables.key_conditions())
+
+    def _build_functions(self) -> None:
+        layer = lambda_.LayerVersion(
+            self,
+            "Layer",
+            code=lambda_.Code.from_asset(str(bundling.layer())),
+            compatible_runtimes=[lambda_.Runtime.PYTHON_3_13],
+            compatible_architectures=[lambda_.Architecture.ARM_64],
+        )
+        environment = self._environment()
+        for function in self.functions.values():
+            function.build(layer, environment)
+
+    def _environment(self) -> dict[str, str]:
+        stage = self.stage
+        floor = {} if stage.embedder_min_score is None else {settings.EMBEDDER_MIN_SCORE: str(stage.embedder_min_score)}
+        return {
+            settings.MEMORY_TABLE: self.tables.memory.table_name,
+            settings.EXECUTION_TABLE: self.tables.execution.table_name,
+            settings.OPENSEARCH_URL: self.search.endpoint,
+            settings.OPENSEARCH_SIGNED: "es",
+            settings.EMBEDDER: stage.embedder,
+            settings.EMBEDDER_DIMENSIONS: str(stage.embedder_dimensions),
+            metrics.NAMESPACE: self._namespace,
+        } | floor
+
+    @property
+    def _namespace(self) -> str:
+        return f"AgentMemory/{self.stage.name}-{self.node.addr[-8:]}"
+
+    @property
+    def _model_arn(self) -> str:
+        return f"arn:{Aws.PARTITION}:bedrock:{Aws.REGION}::foundation-model/{self.stage.embedder_model}"
+
+    def _roles(self, need: str) -> list[str]:
+        return [function.role.role_arn for function in self.functions.values() if getattr(NEEDS[function.name], need)]
+
+
+KEY_VERBS = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey", "ReEncryptFrom", "ReEncryptTo")
+"""What a caller of an encrypted table needs of its key (DynamoDB's guide on encryption at rest)."""
