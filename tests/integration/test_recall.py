@@ -168,6 +168,19 @@ def test_recall_shows_the_best_whole_and_says_what_had_no_room(world):
         assert item["id"] in answer["block"]
 
 
+@rule("RL-1", "RK-2")
+def test_among_equal_scores_priority_decides_however_many_there_are(world):
+    agent = world.configure(memory={"search": {"mode": "lexical", "max_results": 2}})
+    first = world.begin(agent)
+    urgent = first.add("The depot closes at noon.", priority=51)  # the oldest: the last of the equals by rank
+    for n in range(9):
+        first.add("The depot closes at noon.", priority=n)
+    first.commit()
+    for _ in range(2):
+        assert world.recall(agent, "depot")[0] == urgent
+        world.index_all()
+
+
 @rule("RL-4")
 def test_the_block_is_marked_as_data_and_nothing_in_it_closes_it(world):
     agent = world.configure()

@@ -179,16 +179,19 @@ class _Finding:
         batch = 2 * self.question.limit
         for start in range(0, len(ranked), batch):
             several = ranked[start : start + batch]
+            if self._has_enough(results, several[0]):
+                break
             unread = {one.id: places[partitions[one.id]] for one in several if one.id not in self.known}
             read = self.known | (self.services.records.live(unread) if unread else {})
             alive = [(read[one.id], one) for one in several if one.id in read and self._is_wanted(read[one.id])]
             for result in alive:
-                if len(results) >= self.question.limit and result[1].score < results[-1][1].score:
+                if self._has_enough(results, result[1]):
                     return results
                 results.append(result)
-            if len(results) > self.question.limit:
-                break
         return results
+
+    def _has_enough(self, results: Sequence[tuple[Record, Ranked]], following: Ranked) -> bool:
+        return len(results) >= self.question.limit and following.score < results[-1][1].score
 
 
 _NOTHING = IndexAnswer([], [], Statistics())
