@@ -28,6 +28,7 @@ from agent_memory.domain.ports import Embedder, IndexAnswer, IndexEntry, IndexQu
 from agent_memory.operations.begin import Beginning, begin
 from agent_memory.operations.configure import Expected, configure
 from agent_memory.operations.end import end
+from agent_memory.operations.enter import find_turn
 from agent_memory.operations.index import Indexed, embed_waiting, index_commits
 from agent_memory.operations.recall import recall
 from agent_memory.operations.services import Services
@@ -36,6 +37,7 @@ from agent_memory.operations.transcript import transcript
 from agent_memory.operations.turns import turn_answer
 from agent_memory.store import keys
 from agent_memory.store.agents import Agents
+from agent_memory.store.deployment import Deployment
 from agent_memory.store.records import Records
 from agent_memory.store.turns import Turns
 
@@ -166,15 +168,13 @@ class WorldTurn:
         return [item["id"] for item in self.recall(query)["memories"]]
 
     def commit(self) -> dict[str, Any]:
-        return turn_answer(self.world.services, end(self.world.services, self.agent, self.id, outcome="completed"))
+        return turn_answer(self.world.services, end(self.world.services, self.agent, self.id, outcome="completed").turn)
 
     def roll_back(self) -> dict[str, Any]:
-        return turn_answer(self.world.services, end(self.world.services, self.agent, self.id, outcome="failed"))
+        return turn_answer(self.world.services, end(self.world.services, self.agent, self.id, outcome="failed").turn)
 
     def state(self) -> dict[str, Any]:
-        turn = self.world.services.turns.get(self.agent, self.id)
-        assert turn
-        return turn_answer(self.world.services, turn)
+        return turn_answer(self.world.services, find_turn(self.world.services, self.agent, self.id))
 
     def transcript(self, *types: str) -> list[dict[str, Any]]:
         events, after = [], None
@@ -192,6 +192,7 @@ def world_of(table: Table, index: SearchIndex, embedder: Embedder, records: Reco
         agents=Agents(table),
         records=records or Records(table),
         turns=Turns(table),
+        deployment=Deployment(table),
         index=switched,
         embedder=embedder,
         clock=clock,

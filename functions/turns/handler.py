@@ -33,8 +33,8 @@ def post_messages(call: Call) -> Answer:
 
 def post_end(call: Call) -> Answer:
     body = call.body_as(EndBody)
-    turn = end(services(), call.agent, call.turn, outcome=body.outcome, error=body.error, messages=body.messages)
-    return _answer(turn)
+    ended = end(services(), call.agent, call.turn, outcome=body.outcome, error=body.error, messages=body.messages)
+    return _answer(ended.turn)
 
 
 def _answer(turn: Turn) -> Answer:

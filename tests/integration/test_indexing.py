@@ -99,7 +99,7 @@ def test_an_index_that_was_wiped_is_rebuilt_from_the_table_without_a_call_of_the
     world.index.inner.clear()
     assert world.begin(agent).search("invoice") == []
     world.services.embedder.asked.clear()
-    assert [sum(rebuild(world.services, a)) for a in (agent, other)] == [4, 2]
+    assert [sum(n for n, _ in rebuild(world.services, a)) for a in (agent, other)] == [4, 2]
     assert world.services.embedder.asked == []
     assert in_index(world, agent) == set(ids[1:])
     assert in_index(world, other) == set(others)

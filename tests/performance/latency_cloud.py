@@ -93,7 +93,7 @@ def filled(url: str) -> Iterator[tuple[Services, TimedIndex, Counter[str]]]:
         node, alias = connect(url), f"bench-{uuid4().hex[:12]}"
         index = TimedIndex(OpenSearchIndex(node, alias, model="synthetic", dimensions=DIMENSIONS))
         services = services_of(table, index, SyntheticEmbedder(), together=in_turn)  # moto is not safe with threads
-        sum(rebuild(services, AGENT))
+        sum(records for records, _ in rebuild(services, AGENT))
         yield services, index, calls
         node.indices.delete(index=f"{alias}*", ignore_unavailable=True)
 

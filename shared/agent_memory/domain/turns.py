@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from .errors import Conflict
 from .scopes import TurnIds
+from .times import written
+from .ulids import made_at
 
 MAX_MESSAGES = 2000  # of one turn (IF-7)
+OPEN_FOR = timedelta(hours=24)  # then a turn that was left open is rolled back (TU-5)
 MAX_TOOL_CHANGES = 15  # of 25: the rest is the review's (TU-5); 25 × 3 actions + 12 fit one transaction
 
 
@@ -64,6 +68,28 @@ class Turn:
     def require_open(self) -> None:
         if self.status is not TurnStatus.OPEN:
             raise not_open(self)
+
+
+def times_out_at(turn_id: str) -> datetime:
+    """24 hours after the turn was begun: `started_at` is the harness's to tell, the id is ours."""
+    return made_at(turn_id) + OPEN_FOR
+
+
+def as_of(turn: Turn, now: datetime) -> Turn:
+    """The turn as it is at that instant: one still stored as open whose time is over has been rolled back, whether or
+    not that was written down yet."""
+    end = times_out_at(turn.turn_id)
+    return turn if turn.status is not TurnStatus.OPEN or now < end else rolled_back(turn, "timeout", written(end))
+
+
+def rolled_back(turn: Turn, reason: str, at: str) -> Turn:
+    """The open turn after its end, with a number taken for the event that says so (`rollback_event`)."""
+    sequence = turn.sequence + 1
+    return replace(turn, status=TurnStatus.ROLLED_BACK, reason=reason, ended_at=at, sequence=sequence)
+
+
+def rollback_event(turn: Turn) -> dict[str, Any]:
+    return {"type": "turn.rolled_back", "at": turn.ended_at, "reason": turn.reason}
 
 
 def not_open(turn: Turn) -> Conflict:

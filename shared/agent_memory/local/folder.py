@@ -75,7 +75,7 @@ class FolderIndex:
     def build(self, services: Services) -> Iterable[int]:
         """Fill it from the table; gives how many records each page held. Whole once the last page is in."""
         for agent_id in services.agents.ids():
-            yield from rebuild(services, agent_id)
+            yield from (records for records, _ in rebuild(services, agent_id))
         self._mark.touch()
         self.whole = True
 

@@ -9,7 +9,7 @@ from typing import Any
 from agent_memory.domain.errors import ConditionFailed, Conflict, NotAllowed, NotFound, StoreUnavailable
 from agent_memory.domain.ports import Write
 from agent_memory.domain.times import written
-from agent_memory.domain.turns import Turn, TurnStatus
+from agent_memory.domain.turns import Turn, TurnStatus, as_of, rollback_event, rolled_back
 from agent_memory.store.agents import Configured
 
 from .configure import configuration_of
@@ -97,12 +97,12 @@ def _retry(services: Services, newest: Configured, beginning: Beginning) -> _Att
 
 
 def _superseding(services: Services, previous: Turn) -> list[Write]:
-    now = written(services.clock.now())
-    ended = replace(
-        previous, status=TurnStatus.ROLLED_BACK, reason="superseded", ended_at=now, sequence=previous.sequence + 1
-    )
-    event = {"type": "turn.rolled_back", "at": now, "reason": "superseded"}
-    return [services.turns.change(previous, ended), services.turns.events(ended, ended.sequence, [event])]
+    """Ends the open attempt; one whose time was over already timed out (TU-5)."""
+    now, turns = services.clock.now(), services.turns
+    present = as_of(previous, now)
+    ended = present if present is not previous else rolled_back(previous, "superseded", written(now))
+    event = turns.events(ended, ended.sequence, [rollback_event(ended)])
+    return [turns.change(previous, ended), event, turns.closed(previous.turn_id)]
 
 
 def _inherit(previous: Turn, beginning: Beginning) -> Beginning:
@@ -139,7 +139,7 @@ def _with_messages(
     count = len(beginning.messages)
     turn = replace(turn, sequence=turn.sequence + count, messages=turn.messages + count)
     events = message_events(services, beginning.messages)
-    return turn, [services.turns.begin(turn), *writes, *services.turns.messages(turn, 1, events)]
+    return turn, [*services.turns.begin(turn), *writes, *services.turns.messages(turn, 1, events)]
 
 
 def _version(services: Services, newest: Configured, wanted: int | None) -> Configured:

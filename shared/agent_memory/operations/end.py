@@ -7,7 +7,7 @@ the turn is open or committed, wholly.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from agent_memory.domain.errors import ConditionFailed, Conflict, StoreUnavailable
@@ -15,7 +15,7 @@ from agent_memory.domain.messages import Message
 from agent_memory.domain.ports import Write
 from agent_memory.domain.staging import Save, Staged
 from agent_memory.domain.times import written
-from agent_memory.domain.turns import MAX_MESSAGES, Turn, TurnStatus, not_open
+from agent_memory.domain.turns import MAX_MESSAGES, Turn, TurnStatus, not_open, rollback_event, rolled_back
 
 from .enter import Entered, configuration, find_turn
 from .messages import full, message_events
@@ -27,6 +27,14 @@ _TRIES = 64  # each lost try is another writer that was faster, of this turn or 
 # than the calls that a server carries out at once, so that the slowest of them comes through
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The turn as it stands. by_this_call: false where an earlier call, or time, ended it."""
+
+    turn: Turn
+    by_this_call: bool
+
+
 def end(
     services: Services,
     agent_id: str,
@@ -35,22 +43,24 @@ def end(
     outcome: Outcome,
     error: str | None = None,
     messages: Sequence[Message] = (),
-) -> Turn:
+) -> Ended:
     """End the turn and give it as it stands then. Asked again with the same outcome: the turn as it stands."""
     for _ in range(_TRIES):
         turn = find_turn(services, agent_id, turn_id)
         if turn.status is not TurnStatus.OPEN:
-            return _standing(turn, outcome)
+            return Ended(_standing(turn, outcome), by_this_call=False)
         if turn.messages + len(messages) > MAX_MESSAGES:
             raise full()
         events = message_events(services, messages)
         ended = replace(turn, sequence=turn.sequence + len(events), messages=turn.messages + len(events))
         try:
             if outcome == "completed":
-                return _commit(services, turn, ended, events)
-            return _roll_back(services, turn, ended, events, error)
+                ended = _commit(services, turn, ended, events)
+            else:
+                ended = _roll_back(services, turn, ended, events, error)
         except ConditionFailed:
             continue
+        return Ended(ended, by_this_call=True)
     raise StoreUnavailable("Others kept changing what this turn changes; send it again.")
 
 
@@ -83,6 +93,7 @@ def _commit(services: Services, turn: Turn, ended: Turn, messages: list[dict[str
     services.turns.transact(
         [
             turns.change(turn, committed),
+            turns.closed(turn.turn_id),
             turns.nothing_staged_behind(turn, len(view.log)),
             *turns.forget_staged(turn, len(view.log)),
             *turns.messages(turn, turn.sequence + 1, messages),
@@ -100,22 +111,13 @@ def _commit_events(view: View, *, at: str) -> list[dict[str, Any]]:
 
 
 def _roll_back(services: Services, turn: Turn, ended: Turn, messages: list[dict[str, Any]], error: str | None) -> Turn:
-    at = written(services.clock.now())
-    rolled_back = replace(
-        ended,
-        status=TurnStatus.ROLLED_BACK,
-        reason="failed",
-        error=error,
-        outcome="failed",
-        ended_at=at,
-        sequence=ended.sequence + 1,
-    )
-    event = {"type": "turn.rolled_back", "at": at, "reason": "failed"}
-    writes: list[Write] = [services.turns.change(turn, rolled_back)]
-    writes += services.turns.messages(turn, turn.sequence + 1, messages)
-    services.turns.transact([*writes, services.turns.events(turn, rolled_back.sequence, [event])])
+    at, turns = written(services.clock.now()), services.turns
+    failed = replace(rolled_back(ended, "failed", at), error=error, outcome="failed")
+    writes: list[Write] = [turns.change(turn, failed), turns.closed(turn.turn_id)]
+    writes += turns.messages(turn, turn.sequence + 1, messages)
+    turns.transact([*writes, turns.events(turn, failed.sequence, [rollback_event(failed)])])
     forget(services, turn)
-    return rolled_back
+    return failed
 
 
 def forget(services: Services, turn: Turn) -> None:

@@ -6,16 +6,16 @@ and late repeats need no care. Nothing else writes the index.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from agent_memory.domain import words
-from agent_memory.domain.errors import EmbedderUnavailable
+from agent_memory.domain.errors import EmbedderUnavailable, Unavailable
 from agent_memory.domain.parts import parts, record_text
 from agent_memory.domain.ports import IndexEntry, Key
 from agent_memory.domain.records import Record, Status, searchable_text
 from agent_memory.domain.vectors import packed
-from agent_memory.store.keys import memory_partition
+from agent_memory.store.keys import UNINDEXED, memory_partition
 from agent_memory.store.records import Stored
 
 from .services import Services
@@ -26,11 +26,24 @@ PAGE = 200  # records that one rebuild step reads and tells the index
 @dataclass(frozen=True, slots=True)
 class Indexed:
     """commits: how many a search shows now. refused: records that the index will not take, by id, with the reason; they
-    stay recallable from the table. unembedded: records found by words alone until the model answers."""
+    stay recallable from the table. unembedded: records found by words alone until the model answers. broken: commits
+    whose indexing failed by a fault of ours, by id; they stay recallable too, and upkeep tries them again. waiting:
+    those not tried, since the index or the table stopped answering on the way."""
 
     commits: int = 0
-    refused: dict[str, str] | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
     unembedded: int = 0
+    broken: Mapping[str, Exception] = field(default_factory=dict)
+    waiting: Sequence[Key] = ()
+
+    def plus(self, other: Indexed) -> Indexed:
+        return Indexed(
+            self.commits + other.commits,
+            {**self.refused, **other.refused},
+            self.unembedded + other.unembedded,
+            {**self.broken, **other.broken},
+            (*self.waiting, *other.waiting),
+        )
 
 
 def index_commits(services: Services, commits: Sequence[Key]) -> Indexed:
@@ -41,6 +54,25 @@ def index_commits(services: Services, commits: Sequence[Key]) -> Indexed:
     refused, unembedded = _tell(services, stored)
     services.records.indexed(standing, refused)
     return Indexed(len(standing), refused, unembedded)
+
+
+def index_each(services: Services, commits: Sequence[Key]) -> Indexed:
+    """As `index_commits`; where a fault of ours breaks it, each commit by itself, so that one holds up no other. Raises
+    `Unavailable` where nothing answers from the beginning: then all of them wait."""
+    try:
+        return index_commits(services, commits)
+    except Unavailable:
+        raise
+    except Exception as error:  # of a stream's batch: told by the caller, and kept in the table
+        if len(commits) == 1:
+            return Indexed(broken={_id(commits[0]): error})
+    indexed = Indexed()
+    for at, commit in enumerate(commits):
+        try:
+            indexed = indexed.plus(index_each(services, [commit]))
+        except Unavailable:
+            return indexed.plus(Indexed(waiting=commits[at:]))
+    return indexed
 
 
 def embed_waiting(services: Services) -> int:
@@ -54,15 +86,15 @@ def embed_waiting(services: Services) -> int:
     return len(waiting)
 
 
-def rebuild(services: Services, agent_id: str) -> Iterable[int]:
-    """Tell the index of every live record of an agent, from the table; gives how many after each page. Calls the model
-    only for records that have no vector of it."""
-    before: str | None = None
+def rebuild(services: Services, agent_id: str, *, before: str | None = None) -> Iterator[tuple[int, str]]:
+    """Tell the index of every live record of an agent, from the table, newest first, beginning with those older than
+    the id `before`; gives after each page how many it held and its last id. Calls the model only for records that have
+    no vector of it."""
     while places := services.records.of_agent(agent_id, before=before, limit=PAGE):
         stored = [one for one in services.records.stored(places, services.embedder.model) if _is_live(one.record)]
         _tell(services, stored)
-        yield len(stored)
         before = list(places)[-1]
+        yield len(stored), before
 
 
 def _tell(services: Services, stored: Sequence[Stored]) -> tuple[dict[str, str], int]:
@@ -106,6 +138,10 @@ def _entry(stored: Stored) -> IndexEntry:
         words=words.tokens(searchable_text(record)),
         vectors=stored.vectors,
     )
+
+
+def _id(commit: Key) -> str:
+    return commit.sort.removeprefix(UNINDEXED)
 
 
 def _is_live(record: Record) -> bool:

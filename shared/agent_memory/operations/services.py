@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from agent_memory.domain.ports import Clock, Embedder, Ids, SearchIndex
 from agent_memory.store.agents import Agents
+from agent_memory.store.deployment import Deployment
 from agent_memory.store.records import Records
 from agent_memory.store.turns import Turns
 
@@ -24,6 +25,7 @@ class Services:
     agents: Agents
     records: Records
     turns: Turns
+    deployment: Deployment
     index: SearchIndex
     embedder: Embedder
     clock: Clock

@@ -9,6 +9,7 @@ from typing import Any
 from agent_memory.domain.cursors import cursor, position
 from agent_memory.domain.errors import InvalidRequest
 from agent_memory.domain.records import Record, view
+from agent_memory.domain.turns import Turn, rollback_event
 
 from .enter import find_turn
 from .services import Services
@@ -39,9 +40,17 @@ def transcript(
     binding = ["transcript", agent_id, turn_id, sorted(set(types))]
     behind = _behind(after, binding)
     events = services.turns.transcript(agent_id, turn_id, after=behind, limit=limit + 1, types=types)
+    if len(events) <= limit and turn.reason == "timeout" and (not types or "turn.rolled_back" in types):
+        events += _timeout(turn, behind, events)
     page = events[:limit]
     more = cursor(str(page[-1]["sequence"]), binding) if len(events) > limit else None
     return {"turn_id": turn_id, "attempt": turn.attempt, "events": _joined(services, agent_id, page), "next": more}
+
+
+def _timeout(turn: Turn, behind: int, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The end of a turn that timed out and is not written down yet: it has the number after all others."""
+    is_there = behind >= turn.sequence or any(event["sequence"] == turn.sequence for event in events)
+    return [] if is_there else [{"sequence": turn.sequence, **rollback_event(turn)}]
 
 
 def _behind(after: str | None, binding: Sequence[object]) -> int:

@@ -19,6 +19,7 @@ from agent_memory.adapters.system import SystemClock, SystemIds
 from agent_memory.domain.ports import Clock, Embedder, Ids, SearchIndex, Table
 from agent_memory.operations.services import Services, Together
 from agent_memory.store.agents import Agents
+from agent_memory.store.deployment import Deployment
 from agent_memory.store.records import Records
 from agent_memory.store.turns import Turns
 
@@ -74,6 +75,7 @@ def services_of(
         agents=Agents(table),
         records=Records(table),
         turns=Turns(table),
+        deployment=Deployment(table),
         index=index,
         embedder=embedder,
         clock=clock or SystemClock(),

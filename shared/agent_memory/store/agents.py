@@ -72,6 +72,10 @@ class Agents:
         """All agents."""
         return [row.key.sort for row in self._table.query("memory", keys.agent("").partition)]
 
+    def exist(self) -> bool:
+        """Whether there is any."""
+        return bool(self._table.query("memory", keys.agent("").partition, limit=1))
+
     def _kept(self, agent_id: str, row: Row) -> Configured:
         """The configuration of a row, checked once: that costs more than to read it."""
         version = _version(row)

@@ -12,12 +12,14 @@
 | | agent | `I#<id>` | pointer from a record's id to its place |
 | | agent | `C#<version>` | a version of the configuration |
 | | `#agents` | agent | that the agent exists |
+| | `#deployment` | `RAN#` `FLOOR#` `REINDEX` | when a part last ran, a measured floor, how far a new index is |
 | execution | agent, turn | `TURN` | the attempt |
 | | | `NEWEST` | on the first attempt: which attempt is the newest |
 | | | `W#<n>` | staged changes, in order |
 | | | `M#<sequence>` | messages, those of one call in chunks |
 | | | `X#<sequence>` | events of the transcript, those of one call together |
 | | agent, session | `SESSION` | the last turn number |
+| | `#open`, shard | `<turn>` | that the turn is open, and of which agent: what may time out |
 
 The partition is the border between owners: `memory_partition` alone builds it. Ids escape `#` and `%`, so none can
 spell another's key; an agent's id holds neither (SC-5).
@@ -30,7 +32,7 @@ from agent_memory.domain.scopes import Place, Scope, TurnIds
 
 LIVE, ENDED, VECTOR, FINGERPRINT, NOT_YET = "R#", "D#", "E#", "H#", "N#"
 UNINDEXED = "U#"
-SHARDS = 8  # of the list of commits: a partition takes 1,000 writes a second, a commit makes three of them (DynamoDB)
+SHARDS = 8  # of a list: a partition takes 1,000 writes a second (DynamoDB), and each commit makes three of them
 POINTER, CONFIGURATION = "I#", "C#"
 STAGED, MESSAGES, EVENTS = "W#", "M#", "X#"
 
@@ -73,6 +75,11 @@ def agent(agent_id: str) -> Key:
     return Key("memory", "#agents", agent_id)
 
 
+def agent_of(partition: str) -> str:
+    """Of a memory partition; "" for platform memory."""
+    return partition.partition("#")[0]
+
+
 def not_yet(place: Place, commit_id: str) -> Key:
     return Key("memory", memory_partition(place), NOT_YET + commit_id)
 
@@ -81,12 +88,32 @@ def unindexed(commit_id: str) -> Key:
     return Key("memory", unindexed_partition(ord(commit_id[-1]) % SHARDS), UNINDEXED + commit_id)
 
 
+def open_turn(turn_id: str) -> Key:
+    return Key("execution", open_partition(ord(turn_id[-1]) % SHARDS), turn_id)
+
+
+def open_partition(shard: int) -> str:
+    return f"#open#{shard}"
+
+
 def unindexed_partition(shard: int) -> str:
     return f"#unindexed#{shard}"
 
 
 def unembedded(id: str) -> Key:
     return Key("memory", "#unembedded", id)
+
+
+def part_run(part: str) -> Key:
+    return Key("memory", "#deployment", f"RAN#{part}")
+
+
+def floor(model: str) -> Key:
+    return Key("memory", "#deployment", f"FLOOR#{model}")
+
+
+def reindex() -> Key:
+    return Key("memory", "#deployment", "REINDEX")
 
 
 def turn_partition(agent_id: str, turn_id: str) -> str:

@@ -73,8 +73,22 @@ class Turns:
         condition = Equals("turn_id", previous) if previous != turn.first_turn_id else Absent()
         return Put(keys.newest_attempt(turn.agent_id, turn.first_turn_id), {"turn_id": turn.turn_id}, condition)
 
-    def begin(self, turn: Turn) -> Put:
-        return Put(keys.turn(turn.agent_id, turn.turn_id), _stored(turn), Absent())
+    def begin(self, turn: Turn) -> list[Put]:
+        """The attempt, and its place on the list of open turns."""
+        begun = Put(keys.turn(turn.agent_id, turn.turn_id), _stored(turn), Absent())
+        return [begun, Put(keys.open_turn(turn.turn_id), {"agent_id": turn.agent_id})]
+
+    # -- the list of open turns
+
+    def closed(self, turn_id: str) -> Delete:
+        """Goes with every write that ends the turn."""
+        return Delete(keys.open_turn(turn_id))
+
+    def longest_open(self, *, limit: int) -> list[tuple[str, str]]:
+        """(agent, turn) of open turns, the oldest `limit` of each shard, oldest first."""
+        shards = [keys.open_partition(shard) for shard in range(keys.SHARDS)]
+        rows = [row for shard in shards for row in self._table.query("execution", shard, limit=limit)]
+        return [(row.item["agent_id"], row.key.sort) for row in sorted(rows, key=lambda row: row.key.sort)]
 
     # -- staged changes
 
