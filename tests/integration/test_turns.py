@@ -311,6 +311,39 @@ def test_an_equal_call_writes_nothing_and_answers_the_record_there_is(world):
     assert look.tool("add_memory", same)["duplicate"] is False
 
 
+@rule("TL-2", "TU-8")
+def test_of_two_equal_records_the_one_that_is_left_is_answered(world):
+    agent = world.configure()
+    same = {"summary": "Invoices by post.", "kind": "fact"}
+    turns = [world.begin(agent), world.begin(agent)]
+    older, newer = (turn.tool("add_memory", same)["memories"][0]["id"] for turn in turns)
+    for turn in turns:
+        turn.commit()
+    look = world.begin(agent)
+    assert look.search() == [newer, older]  # neither turn saw the other's
+    look.remove(newer)
+    for _ in range(2):
+        again = look.tool("add_memory", same)
+        assert (again["duplicate"], again["memories"][0]["id"]) == (True, older)
+        look.commit()
+        look = world.begin(agent)
+
+
+@rule("TL-2", "TL-4")
+def test_what_is_seen_and_not_written_is_neither_replaced_nor_deleted(world):
+    written = {"scope": {"read": ["session", "agent"], "write": ["session", "agent"]}}
+    agent = world.configure(memory=written)
+    common = world.remember(agent, "For every session.", scope="agent")
+    world.configure(agent=agent, memory={"scope": {"read": ["session", "agent"], "write": ["session"]}})
+    turn = world.begin(agent)
+    assert turn.search() == [common]
+    replacing = turn.refused("add_memory", {"summary": "For me.", "kind": "fact", "replaces": common})
+    deleting = turn.refused("delete_memory", {"id": common})
+    assert (replacing["code"], replacing["argument"]) == ("scope_not_allowed", "replaces")
+    assert (deleting["code"], deleting["argument"]) == ("scope_not_allowed", "id")
+    assert turn.commit()["memories"] == []
+
+
 @rule("LC-1", "TL-1", "TL-3")
 def test_an_expired_record_is_seen_by_people_alone(world):
     agent = world.configure(memory={"retention": {"kind": {"event": "1h"}}})

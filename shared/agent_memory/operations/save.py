@@ -76,9 +76,7 @@ def remove(
         record = visible_record(services, entered, view, [id]).get(id)
         if record is None:
             raise _not_found("id")
-        if record.place not in entered.reachable:
-            scopes = ", ".join(place.scope.value for place in entered.writable) or "none"
-            raise ToolRefused("scope_not_allowed", f"Only records in scopes that this agent writes: {scopes}.", "id")
+        _check_written(entered, record, "id")
         if record.status is Status.DELETED:
             return Removed(record, False)
         gone = record.changed(Status.DELETED, at=services.clock.now(), by=by, replaced_by=record.replaced_by)
@@ -137,8 +135,9 @@ def _check_targets(services: Services, entered: Entered, view: View, new: Record
     found = visible_record(services, entered, view, new.replaces)
     for id in new.replaces:
         record = found.get(id)
-        if record is None or record.place not in entered.reachable:
+        if record is None:
             raise _not_found("replaces")
+        _check_written(entered, record, "replaces")
         if record.status is not Status.ACTIVE:
             details = {"status": record.status.value, "replaced_by": record.replaced_by}
             message = "replaces takes active records; this one is not: see details."
@@ -155,11 +154,9 @@ def _twin(services: Services, view: View, new: Record, fingerprint: str, now: da
     for record in view.settled.saved:
         if record.place == new.place and view.fingerprints.get(record.id) == fingerprint:
             return record if record.is_active(now) else None
-    id = services.records.twin(new.place, fingerprint)
-    if id is None or id in view.settled.gone:
-        return None
-    committed = services.records.live({id: new.place}).get(id)
-    return committed if committed and committed.is_active(now) else None
+    ids = [id for id in services.records.twins(new.place, fingerprint) if id not in view.settled.gone]
+    live = services.records.live(dict.fromkeys(ids, new.place)) if ids else {}
+    return next((live[id] for id in ids if id in live and live[id].is_active(now)), None)
 
 
 def _stage(services: Services, entered: Entered, view: View, change: Staged, also: Sequence[Write]) -> bool:
@@ -177,7 +174,13 @@ def _stage(services: Services, entered: Entered, view: View, change: Staged, als
     return True
 
 
+def _check_written(entered: Entered, record: Record, argument: str) -> None:
+    """Raises `ToolRefused` for a record that the turn sees and may not change."""
+    if record.place not in entered.reachable:
+        scopes = ", ".join(place.scope.value for place in entered.writable) or "none"
+        message = f"{argument} takes records in scopes that this agent writes: {scopes}."
+        raise ToolRefused("scope_not_allowed", message, argument)
+
+
 def _not_found(argument: str) -> ToolRefused:
-    return ToolRefused(
-        "not_found", f"{argument} takes the id of a record that this turn sees and may change.", argument
-    )
+    return ToolRefused("not_found", f"{argument} takes the id of a record that this turn sees.", argument)

@@ -5,7 +5,7 @@
 | memory | place | `R#<id>` | a live record |
 | | | `D#<id>` | an ended one: superseded or deleted |
 | | | `E#<id>#<model>` | its vectors by that model |
-| | | `H#<fingerprint>` | the record that last brought exactly these fields |
+| | | `H#<fingerprint>#<id>` | that the record brought exactly these fields |
 | | | `N#<commit>` | not yet indexed: the ids that one commit changed here |
 | | `#unindexed`, shard | `U#<commit>` | the same for all places of the commit: what the stream tells the index of |
 | | `#unembedded` | `<id>` | a record that waits for the model; the index has it by its words alone |

@@ -20,6 +20,7 @@ from agent_memory.domain.ulids import made_at
 from . import keys
 
 BACKLOG = 100  # unindexed changes of one place that a search ranks along (RK-8)
+TWINS = 20  # equal records that are looked at: nearly always the newest is the one that is active
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +108,11 @@ class Records:
         rows = self._table.query("memory", partition, prefix=keys.NOT_YET, newest_first=True, limit=most)
         return [id for row in rows for id in row.item["ids"]]
 
-    def twin(self, place: Place, fingerprint: str) -> str | None:
-        """The id of the record that last brought exactly these fields here; it may have ended since."""
-        item = self._table.get(_fingerprint(place, fingerprint))
-        return item["id"] if item else None
+    def twins(self, place: Place, fingerprint: str) -> list[str]:
+        """The ids of records that brought exactly these fields here, newest first; they may have ended since."""
+        partition, prefix = keys.memory_partition(place), _fingerprint(place, fingerprint, "").sort
+        rows = self._table.query("memory", partition, prefix=prefix, newest_first=True, limit=TWINS)
+        return [row.key.sort.removeprefix(prefix) for row in rows]
 
     # -- writing
 
@@ -174,7 +176,7 @@ class Records:
             writes += _moves(settled.before.get(id), record)
             touched.setdefault(record.place, []).append(id)
             if fingerprint := fingerprints.get(id):
-                writes.append(Put(_fingerprint(record.place, fingerprint), {"id": id}))
+                writes.append(Put(_fingerprint(record.place, fingerprint, id), {}))
         writes += [Put(keys.not_yet(place, commit_id), {"ids": ids}) for place, ids in touched.items()]
         if touched:
             changed = {keys.memory_partition(place): ids for place, ids in touched.items()}
@@ -208,8 +210,8 @@ def _letter(record: Record) -> str:
     return keys.LIVE if record.status is Status.ACTIVE else keys.ENDED
 
 
-def _fingerprint(place: Place, fingerprint: str) -> Key:
-    return Key("memory", keys.memory_partition(place), keys.FINGERPRINT + fingerprint)
+def _fingerprint(place: Place, fingerprint: str, id: str) -> Key:
+    return Key("memory", keys.memory_partition(place), f"{keys.FINGERPRINT}{fingerprint}#{id}")
 
 
 # -- the item's form: what is empty or the default is not stored, id and place are the key's
