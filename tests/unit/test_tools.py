@@ -184,6 +184,12 @@ def test_one_id_is_as_good_as_a_list_of_one():
     )
 
 
+@pytest.mark.rule("TL-2", "TU-5")
+def test_a_record_that_is_named_twice_is_replaced_once():
+    saved = call("add_memory", {"summary": "A fact.", "kind": "fact", "replaces": ["02", "01", "02"]})
+    assert saved.replaces == ("02", "01")
+
+
 @pytest.mark.rule("RC-4")
 def test_given_instants_come_back_as_given():
     saved = call("add_memory", {"summary": "A fact.", "kind": "fact", "occurred_at": "2026-05-12T10:00:00.5+02:00"})

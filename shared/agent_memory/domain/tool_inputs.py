@@ -92,9 +92,13 @@ class AddMemory(ToolInput):
     content: Annotated[Text, Field(max_length=16_000)] | None = Field(None, description="Evidence and specifics.")
     labels: Labels = Field({}, description="Exact values that searches can filter by.")
     scope: Annotated[Text, Field(max_length=64)] | None = Field(None, description="Whom the fact is for.")
-    replaces: Annotated[Several[RecordId], Field(max_length=MAX_REPLACES), Bounded, BeforeValidator(_listed)] = Field(
-        (), description="Ids of the records that this one corrects: they are superseded."
-    )
+    replaces: Annotated[
+        Several[RecordId],
+        Field(max_length=MAX_REPLACES),
+        Bounded,
+        BeforeValidator(_listed),
+        AfterValidator(_each_once),
+    ] = Field((), description="Ids of the records that this one corrects: they are superseded.")
     priority: Annotated[int, Field(ge=0, le=100), Whole] = Field(
         50, description="Weight when room is short; more is kept first."
     )

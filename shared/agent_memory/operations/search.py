@@ -63,7 +63,7 @@ def _ranked(services: Services, entered: Entered, request: SearchMemory) -> Answ
 
 
 def _by_ids(services: Services, entered: Entered, request: SearchMemory) -> Answer:
-    ids = list(dict.fromkeys(request.ids or ()))
+    ids = request.ids or ()
     found = visible_record(services, entered, staged_view(services, entered), ids)
     question = Question("", 1, request.kind, request.labels or {})
     kept = {id: r for id, r in found.items() if r.status is Status.ACTIVE and question.matches(r)}
