@@ -3,33 +3,18 @@ starts fast, and a test can make it fail."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from embedding_server import ScriptedServer, scripted_server
-from server import Server
-
-DIMENSIONS = 16
+from server import DIMENSIONS, MakeServer, Server, flags
 
 
 @pytest.fixture(scope="module")
 def embedder() -> Iterator[ScriptedServer]:
     with scripted_server(DIMENSIONS) as scripted:
         yield scripted
-
-
-@pytest.fixture(autouse=True)
-def embedder_answers(embedder: ScriptedServer) -> Iterator[None]:
-    """Whatever a test made of it, the next one finds it well."""
-    yield
-    embedder.script = embedder.answer
-
-
-def flags(embedder: ScriptedServer, *, min_score: str | None = "0.5") -> list[str]:
-    given = ["--embedder", f"openai:{embedder.url}", "--embedder-model", "scripted"]
-    given += ["--embedder-dimensions", str(DIMENSIONS)]
-    return [*given, "--embedder-min-score", min_score] if min_score else given
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +25,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory, embedder: ScriptedServer) -
 
 
 @pytest.fixture
-def server(shared: Server) -> Iterator[Server]:
-    """The module's server; whatever a test does, its answers and the log are judged."""
+def server(shared: Server, embedder: ScriptedServer) -> Iterator[Server]:
+    """The module's server; whatever a test does, its answers and the log are judged, and the next one finds it well."""
     yield shared
+    embedder.script = embedder.answer
     shared.check()
-
-
-MakeServer = Callable[..., Server]
 
 
 @pytest.fixture
@@ -59,6 +42,7 @@ def serve(tmp_path: Path, embedder: ScriptedServer) -> Iterator[MakeServer]:
         return made[-1]
 
     yield make
+    embedder.script = embedder.answer
     for server in made:
         server.drop()
     for server in made:

@@ -7,7 +7,6 @@ server is dropped.
 
 from __future__ import annotations
 
-import json
 import signal
 import socket
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from embedding_server import ScriptedServer
 
 from agent_memory.runtime.shapes import Problem
 
@@ -27,6 +27,7 @@ START_S = 120  # of patience, on whatever machine this is
 LEAVE_S = 5
 COMMAND = [sys.executable, "-c", "from agent_memory.cli import main; main()"]
 EVERY_SCOPE = ["session", "workflow", "user", "agent"]
+DIMENSIONS = 16  # of the scripted model
 MARK = "Zanzibar"  # stands in every text that tests save, so that a log which quotes one gives itself away
 CONFIG: dict[str, Any] = {
     "memory": {
@@ -35,6 +36,13 @@ CONFIG: dict[str, Any] = {
         "tools": ["add_memory", "read_memory", "delete_memory"],
     }
 }
+
+
+def flags(embedder: ScriptedServer, *, min_score: str | None = "0.5") -> list[str]:
+    """To have it embed by the scripted model. min_score: None: the server is to measure it."""
+    given = ["--embedder", f"openai:{embedder.url}", "--embedder-model", "scripted"]
+    given += ["--embedder-dimensions", str(DIMENSIONS)]
+    return [*given, "--embedder-min-score", min_score] if min_score else given
 
 
 class Server:
@@ -257,38 +265,5 @@ def told_in_one_line(refused: subprocess.CompletedProcess[str]) -> str:
     return lines[0]
 
 
-def raw(connection: socket.socket, sent: bytes) -> httpx.Response:
-    """Send bytes as they are; the answer up to the end of the connection, which the request must ask for."""
-    connection.sendall(sent)
-    head, _, body = received(connection).partition(b"\r\n\r\n")
-    status, *headers = head.decode("latin-1").split("\r\n")
-    pairs = [(name.lower(), value) for name, _, value in (line.partition(": ") for line in headers)]
-    body = body[: int(dict(pairs)["content-length"])]  # behind it stand the answers to what else was sent
-    method = sent.split(b" ", 1)[0].decode("latin-1")
-    request = httpx.Request(method if method.isalpha() else "GET", "http://127.0.0.1")
-    return httpx.Response(int(status.split()[1]), headers=pairs, content=body, request=request)
-
-
-def received(connection: socket.socket) -> bytes:
-    """All that comes until the other side hangs up."""
-    pieces = []
-    while piece := connection.recv(65536):
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-def greeted(connection: socket.socket) -> None:
-    """One whole call, after which the connection stays open: the server has surely taken it up."""
-    connection.sendall(head("GET", "/v1/dev/nothing").replace(b"Connection: close\r\n", b""))
-    answer = b""
-    while not answer.endswith(b"{}"):
-        answer += connection.recv(65536)
-
-
-def head(method: str, path: str, *headers: str) -> bytes:
-    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Connection: close", *headers]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-def as_json(value: Any) -> bytes:
-    return json.dumps(value).encode()
+MakeServer = Callable[..., Server]
+"""Further flags, and `min_score`."""

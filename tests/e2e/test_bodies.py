@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from server import Server, Turn, answered, as_json, head, ids, problem, raw
+from server import Server, Turn, answered, ids, problem
+from wire import as_json, head, raw
 
 JSON = {"Content-Type": "application/json"}
 

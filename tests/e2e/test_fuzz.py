@@ -11,7 +11,8 @@ import random
 from typing import Any
 
 import pytest
-from server import Server, head, raw
+from server import Server
+from wire import head, raw
 
 SEED = 20_260_512
 CALLS = 60  # to each operation

@@ -12,8 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import MakeServer
-from server import MARK, Server, Turn, ids
+from server import MARK, MakeServer, Server, Turn, ids
 
 WORKERS = 4
 ROUNDS = 3

@@ -7,9 +7,8 @@ from threading import Event
 from typing import Any
 
 import pytest
-from conftest import MakeServer
 from embedding_server import Drop, Hang, ScriptedServer
-from server import Server, Turn, answered, ids, problem, run
+from server import MakeServer, Server, Turn, answered, ids, problem, run
 
 TRIES = 600
 ALIKE = [1.0] + [0.0] * 15  # what the scripted model says of every text that speaks of the same thing

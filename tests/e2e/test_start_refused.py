@@ -15,9 +15,9 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import MakeServer, flags
 from embedding_server import ScriptedServer
-from server import LEAVE_S, Server, greeted, head, problem, raw, run, told_in_one_line
+from server import LEAVE_S, MakeServer, Server, flags, problem, run, told_in_one_line
+from wire import greeted, head, raw
 
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, PR_CAPBSET_DROP = 1, 2, 24
 FAST = ["--embedder", "openai:http://127.0.0.1:9/v1", "--embedder-model", "nobody", "--embedder-dimensions", "16"]

@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from server import Server, Turn, answered, head, ids, problem, raw, received
+from server import Server, Turn, answered, ids, problem
+from wire import head, raw, received
 
 ALIKE = ["a", "ab", "a#b", "a%23b", "a%2523b", "a%b", "a%25b", "A", "a ", "a/b", "a/../b", "á", "a\u0301", "session#a"]
 Call = Callable[[str], httpx.Response]
