@@ -15,10 +15,12 @@
     │   └── Throttled            429  retryable
     ├── ToolRefused              200  a tool's call that the model reads the refusal of
     ├── ConditionFailed               a write found another state than it was told to (never shown to a caller)
-    └── Unavailable              503  retryable: something outside did not answer
-        ├── EmbedderUnavailable
-        ├── IndexUnavailable
-        └── StoreUnavailable
+    ├── Unavailable              503  retryable: something outside did not answer
+    │   ├── EmbedderUnavailable
+    │   ├── IndexUnavailable
+    │   ├── StoreUnavailable
+    │   └── Unreachable               the server itself did not answer (only a client sees it)
+    └── UnreadableAnswer              what answered is no server of this product (only a client sees it)
 
 `runtime.problems` alone turns them into HTTP. No message holds memory text or a refused value.
 """
@@ -43,10 +45,12 @@ class Fault:
 
 
 class AgentMemoryError(Exception):
-    """Base of all errors of the product."""
+    """Base of all errors of the product. The last two a client reads from the answer that brought the error."""
 
     code: ClassVar[str] = "error"
     retryable: ClassVar[bool] = False
+    request_id: str | None = None
+    retry_after_s: float | None = None
 
 
 class Refused(AgentMemoryError):
@@ -153,3 +157,17 @@ class IndexUnavailable(Unavailable):
 
 class StoreUnavailable(Unavailable):
     """The table did not answer, or stayed contended through all retries."""
+
+
+class Unreachable(Unavailable):
+    """A client got no answer. was_sent: whether the call may have been carried out all the same."""
+
+    def __init__(self, message: str, *, was_sent: bool = False) -> None:
+        super().__init__(message)
+        self.was_sent = was_sent
+
+
+class UnreadableAnswer(AgentMemoryError):
+    """A client was answered something that no server of this product says: most likely the address is another's."""
+
+    code = "unreadable_answer"

@@ -1,0 +1,129 @@
+"""One call to the server and its answer: the only module that talks to it.
+
+When the API takes idempotency keys, `Connection.send` gives each POST one, the same for all its attempts, and every
+call becomes repeatable: nothing else has to change.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import httpx
+
+from agent_memory import __version__
+from agent_memory.domain.errors import TooLarge
+
+from .addresses import address
+from .problems import error_of, no_answer
+from .reading import json_object
+from .resending import Resending
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# Less than the 5 s after which the one-machine server closes an idle connection: what is sent into a connection that
+# is just being closed is lost, and not every call can be sent again.
+_KEEP_ALIVE_S = 3.0
+_CONNECT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """resource: as the API's routes have it, with its names in braces. repeatable: whether the call does no more when
+    it is carried out twice. held_s: how long the server may hold the answer back, because it was asked to wait."""
+
+    method: str
+    resource: str
+    path: Mapping[str, object] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = field(default=None, repr=False)  # it holds what users said
+    headers: Mapping[str, str] = field(default_factory=dict)
+    repeatable: bool = False
+    held_s: float = 0.0
+
+
+class Connection:
+    """Calls to one server, over pooled connections. Threads may share it."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        auth: httpx.Auth | None = None,
+        timeout_s: float = 30.0,
+        resending: Resending | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        host = _host(url)
+        self.resending = resending or Resending()
+        self._base = url.rstrip("/")
+        self._timeout_s = timeout_s
+        self._http = httpx.Client(
+            auth=auth,
+            transport=transport,
+            trust_env=host not in _LOOPBACK,  # a proxy of the environment has no business on this machine
+            headers={"User-Agent": f"agent-memory-client/{__version__}"},
+            limits=httpx.Limits(keepalive_expiry=_KEEP_ALIVE_S),
+        )
+
+    def send(self, call: Call) -> dict[str, Any]:
+        """The answer's body. Raises an error of `agent_memory.domain.errors`: of the problem that was answered,
+        `Unreachable` where none was, `UnreadableAnswer`."""
+        url = self._base + address(call.resource, call.path, call.query)
+        return json_object(self.resending(partial(self._once, call, url), repeatable=call.repeatable))
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _once(self, call: Call, url: str) -> httpx.Response:
+        content = None if call.body is None else _json(call.body)
+        headers = {**call.headers, **({"Content-Type": "application/json"} if content is not None else {})}
+        timeout = httpx.Timeout(self._timeout_s + call.held_s, connect=min(_CONNECT_S, self._timeout_s))
+        try:
+            response = self._http.request(call.method, url, content=content, headers=headers, timeout=timeout)
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
+        except httpx.InvalidURL as error:
+            raise TooLarge("The ids and filters make an address that is too long.") from error
+        if not response.is_success:
+            raise error_of(response)
+        return response
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """Those that were given: in this API None says the same as absence."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _host(url: str) -> str:
+    try:
+        base = httpx.URL(url)
+        if base.scheme in ("http", "https") and base.host and not base.query and not base.fragment:
+            return base.host
+    except httpx.InvalidURL:
+        pass
+    raise ValueError("url takes the address of the API, http:// or https://, without a query")
+
+
+def _json(body: Mapping[str, Any]) -> bytes:
+    """UTF-8; with escapes where a lone surrogate stands in it, so that the server can name its place."""
+    try:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_plain).encode()
+    except UnicodeEncodeError:
+        return json.dumps(body, separators=(",", ":"), default=_plain).encode()
+
+
+def _plain(value: object) -> Any:
+    """Times as ISO 8601, mappings and sequences of any kind as objects and lists."""
+    match value:
+        case datetime():
+            return value.isoformat()
+        case Mapping():
+            return dict(value)
+        case Sequence() if not isinstance(value, bytes | bytearray):
+            return list(value)
+        case _:
+            raise TypeError(f"a value of type {type(value).__name__} is no JSON")

@@ -1,0 +1,173 @@
+"""Records as answers show them: recalled, searched, listed, read, and what a tool gives back. `answers.py` says how
+these shapes grow."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A record as the model sees it. score: of a search with a query."""
+
+    id: str
+    version: int
+    status: str
+    scope: str
+    kind: str
+    labels: dict[str, str]
+    summary: str
+    content: str | None
+    priority: int
+    replaces: list[str]
+    replaced_by: str | None
+    source: str
+    occurred_at: str | None
+    created_at: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """What wrote a version; links: where each of these is read."""
+
+    execution_id: str | None
+    invocation_id: str | None
+    agent_version: int | None
+    session_id: str | None
+    workflow_id: str | None
+    user_id: str | None
+    turn_id: str | None
+    conversation: str | None
+    tool_execution_id: str | None
+    links: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(View):
+    """A record as people and programs see it. agent_id: None for platform records."""
+
+    agent_id: str | None
+    session_id: str | None
+    workflow_id: str | None
+    user_id: str | None
+    confidence: float
+    expires_at: str | None
+    expired: bool
+    confirmed_at: str | None
+    about: list[str]
+    written_at: str
+    written_by: Writer
+
+
+# ---------------------------------------------------------------- recall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranks:
+    lexical: int | None
+    vector: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecalledItem(View):
+    """cut: whether `content` was shortened. tokens: what it takes of the budget. cosine, ranks: with `explain`."""
+
+    cut: bool
+    tokens: int
+    cosine: float | None = None
+    ranks: Ranks | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Omission:
+    """Records that matched and had no room."""
+
+    count: int
+    tokens: int
+    ids: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    purpose: str
+    model: str
+    input_tokens: int
+    cached: bool
+    limited: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """block: the text for the model, to be put into the prompt as it is; "" when there is nothing to tell.
+
+    degraded: whether the index or the embedding model did not answer, so that something may be missing."""
+
+    recorded: bool
+    tool_execution_id: str | None
+    conversation: str
+    constraints: list[RecalledItem]
+    memories: list[RecalledItem]
+    omitted: Omission
+    below_min_score: int
+    block: str
+    usage: Usage | None
+    degraded: bool
+    degraded_reason: str | None
+    ranked: int
+
+
+# ---------------------------------------------------------------- tools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolError:
+    """message: for the model, what is allowed instead."""
+
+    code: str
+    message: str
+    argument: str | None = None
+    details: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """Either `output` or `error`."""
+
+    tool_execution_id: str
+    output: dict[str, Any] | None = None
+    error: ToolError | None = None
+
+    @property
+    def is_error(self) -> bool:
+        return self.error is not None
+
+    @property
+    def text(self) -> str:
+        """The result as JSON, to hand back to the model."""
+        shown = {"error": _given(asdict(self.error))} if self.error else self.output
+        return json.dumps(shown, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """duplicate: an equal record was there already and is given back; nothing was written."""
+
+    memory: View
+    duplicate: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """next: `after` of the next page of a list. missing: ids that this turn does not see. degraded: as of a recall."""
+
+    memories: list[View]
+    next: str | None
+    missing: list[str]
+    degraded: bool
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,242 @@
+"""A turn: what is recalled, saved and said in it, and its end.
+
+In a `with` a turn commits when the block is left, and is rolled back when an exception leaves it:
+
+    with agent.begin(session_id="s-1") as turn:
+        turn.add("Wants invoices by post.", kind="fact")
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from time import monotonic
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from agent_memory.domain.errors import AgentMemoryError, ToolRefused, Unavailable
+
+from .answers import AddedMessage, TurnState
+from .connection import Call, Connection, given
+from .messages import Messages
+from .pages import pages
+from .reading import shaped
+from .records import Added, Recall, SearchResult, ToolResult, View
+
+TURN = "/v1/agents/{agent}/turns/{turn}"
+
+WAIT_S = 120.0  # for a commit: a review of two model calls, each with its retries, takes less
+_HELD_S = 25  # the longest that the server holds an answer back; its gateway ends a call after 29 s
+_BETWEEN_POLLS_S = 0.5  # should a server answer at once instead of holding
+
+# Called twice they do no more than once: what is deleted stays deleted, and a search changes nothing.
+_REPEATABLE_TOOLS = frozenset({"search_memory", "read_memory", "delete_memory"})
+
+EventType = Literal[
+    "message", "execution", "output_use", "usage", "recall.omitted", "conflict", "turn.committed", "turn.rolled_back"
+]
+
+
+class Turn:
+    """state: as the server last told it. still_ending: of a turn just begun, earlier turns of its session that are
+    ended and not yet committed.
+
+    All methods but `refresh`, `end` and `transcript` raise `Conflict` (`turn_not_open`) once the turn has ended."""
+
+    def __init__(self, connection: Connection, state: TurnState, *, still_ending: Sequence[str] = ()) -> None:
+        self._connection = connection
+        self.state = state
+        self.still_ending = list(still_ending)
+
+    @property
+    def id(self) -> str:
+        return self.state.turn_id
+
+    # -- its end
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.state.status != "open":
+            return
+        if error is None:
+            self.end("completed")
+            return
+        try:
+            self.end("failed", error=type(error).__name__)
+        except AgentMemoryError as failure:  # what left the block is what its caller has to see
+            error.add_note(f"The turn {self.id} could not be rolled back ({failure}); it is open and shows nothing.")
+
+    def end(
+        self,
+        outcome: Literal["completed", "failed"] = "completed",
+        *,
+        error: str | None = None,
+        messages: Messages = (),
+        wait: float = WAIT_S,
+    ) -> TurnState:
+        """Commit the turn, or roll it back, and wait until it is done; gives the turn as it stands then.
+
+        error: why it failed. messages: what was said at the end. wait: seconds at most; a turn that takes longer is
+        `ending`, and commits by itself. Sent again where an answer was lost: the first outcome stands, its messages
+        once.
+        Raises `Conflict` (`outcome_differs`, `turn_not_open`, `turn_full`), `InvalidRequest`."""
+        give_up = monotonic() + wait
+        body = given(outcome=outcome, error=error, messages=list(messages) or None)
+        self._told(self._call("POST", "/end", body=body, wait=wait, repeatable=True))
+        while self.state.status == "ending" and (left := give_up - monotonic()) > 0:
+            self._connection.resending.sleep(min(left, _BETWEEN_POLLS_S))
+            self.refresh(wait=left)
+        return self.state
+
+    def refresh(self, *, wait: float = 0.0) -> TurnState:
+        """The turn as it stands now. wait: seconds, up to 25, that the server may wait while it is ending."""
+        return self._told(self._call("GET", "", wait=wait, repeatable=True))
+
+    # -- what happens in it
+
+    def add_messages(self, messages: Messages) -> list[AddedMessage]:
+        """Add, in order, what was received, said and got back; 1 to 100. Raises `Conflict` (also `turn_full`),
+        `InvalidRequest`. Not sent again where an answer was lost: they may stand in the transcript already."""
+        answer = self._call("POST", "/messages", body={"messages": list(messages)})
+        return [shaped(AddedMessage, message) for message in answer["messages"]]
+
+    def recall(
+        self,
+        query: str | None = None,
+        *,
+        messages: Messages | None = None,
+        conversation: str | None = None,
+        explain: bool = False,
+    ) -> Recall:
+        """What the agent knows of the query, or of the newest messages, exactly one of which is given: before each
+        model call. explain: adds the cosine and both ranks to each item. Raises `Conflict`, `InvalidRequest`."""
+        said = None if messages is None else list(messages)
+        body = given(query=query, messages=said, conversation=conversation, explain=explain or None)
+        return shaped(Recall, self._call("POST", "/recall", body=body, repeatable=True))
+
+    def call_tool(
+        self,
+        name: str,
+        input: Mapping[str, Any] | None = None,
+        *,
+        call_id: str | None = None,
+        conversation: str | None = None,
+    ) -> ToolResult:
+        """Carry out a memory tool that the model called, with the input as the model gave it. What is wrong with the
+        call raises nothing: the model reads `error`. call_id: the model's own id of the call. Raises `Conflict`,
+        `NotFound` for a tool that there is not. `add_memory` is not sent again where an answer was lost."""
+        body = given(input=input, call_id=call_id, conversation=conversation)
+        repeatable = name in _REPEATABLE_TOOLS
+        answer = self._call("POST", "/tools/{tool}", {"tool": name}, body=body, repeatable=repeatable)
+        return shaped(ToolResult, answer)
+
+    def transcript(
+        self, *, types: EventType | Sequence[EventType] = (), page_size: int | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """The attempt's events in order, each with `sequence`, `at`, `type` and the fields of its type. types: only
+        these. page_size: 1 to 200, 50 by the server's default. Raises `Forbidden`."""
+        query = {"type": types, "limit": page_size}
+        resource = f"{TURN}/transcript"
+        return pages(self._connection, resource, self._path(), query, items="events", shape=dict[str, Any])
+
+    # -- the tools, for a program that calls them itself
+
+    def add(
+        self,
+        summary: str,
+        *,
+        kind: str,
+        content: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        scope: Literal["session", "workflow", "user", "agent", "platform"] | None = None,
+        replaces: str | Sequence[str] | None = None,
+        priority: int | None = None,
+        confidence: float | None = None,
+        occurred_at: str | datetime | None = None,
+        expires_at: str | datetime | None = None,
+    ) -> Added:
+        """Save one fact, which becomes real when the turn completes (`add_memory`). Raises `ToolRefused`, `Conflict`.
+        Not sent again where an answer was lost; called again with the same words it gives the same record."""
+        input = given(
+            summary=summary,
+            kind=kind,
+            content=content,
+            labels=labels,
+            scope=scope,
+            replaces=replaces,
+            priority=priority,
+            confidence=confidence,
+            occurred_at=occurred_at,
+            expires_at=expires_at,
+        )
+        output = self._output("add_memory", input)
+        return Added(memory=shaped(View, output["memories"][0]), duplicate=output["duplicate"])
+
+    def search(
+        self,
+        query: str | None = None,
+        *,
+        kind: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        ids: Sequence[str] | None = None,
+        limit: int | None = None,
+        after: str | None = None,
+        conversation: str | None = None,
+    ) -> SearchResult:
+        """Records that the turn sees: ranked for a query, else newest first, or those of the ids (`search_memory`).
+        Raises `ToolRefused`, `Conflict`."""
+        input = given(query=query, kind=kind, labels=labels, ids=ids, limit=limit, after=after)
+        return shaped(SearchResult, self._output("search_memory", input, conversation))
+
+    def read(self, id: str, *, conversation: str | None = None) -> View:
+        """One record that the turn sees, superseded and deleted ones as well (`read_memory`). Raises `ToolRefused`."""
+        return shaped(View, self._output("read_memory", {"id": id}, conversation)["sources"][0])
+
+    def delete(self, id: str) -> View:
+        """Delete one record, when the turn completes (`delete_memory`). Raises `ToolRefused`, `Conflict`."""
+        return shaped(View, self._output("delete_memory", {"id": id})["memories"][0])
+
+    # -- one call
+
+    def _output(self, tool: str, input: Mapping[str, Any], conversation: str | None = None) -> dict[str, Any]:
+        result = self.call_tool(tool, input, conversation=conversation)
+        if result.error is None:
+            return result.output or {}
+        if result.error.code == Unavailable.code:
+            raise Unavailable(result.error.message)
+        raise ToolRefused(result.error.code, result.error.message, result.error.argument, result.error.details)
+
+    def _call(
+        self,
+        method: str,
+        below: str,
+        named: Mapping[str, object] | None = None,
+        *,
+        body: Mapping[str, Any] | None = None,
+        wait: float = 0.0,
+        repeatable: bool = False,
+    ) -> dict[str, Any]:
+        held_s = max(0, min(_HELD_S, math.ceil(wait)))
+        return self._connection.send(
+            Call(
+                method=method,
+                resource=TURN + below,
+                path={**self._path(), **(named or {})},
+                query={"wait": held_s or None},
+                body=body,
+                repeatable=repeatable,
+                held_s=held_s,
+            )
+        )
+
+    def _path(self) -> dict[str, object]:
+        return {"agent": self.state.agent_id, "turn": self.id}
+
+    def _told(self, answer: Mapping[str, Any]) -> TurnState:
+        self.state = shaped(TurnState, answer)
+        return self.state

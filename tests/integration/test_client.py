@@ -1,0 +1,417 @@
+"""The typed client against the one-machine edition: every method, every page, every error as the tree has it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from http_api import EVERY_SCOPE, NOWHERE
+
+from agent_memory import __version__
+from agent_memory.client import (
+    Agent,
+    AgentMemory,
+    Conflict,
+    IfMatchRequired,
+    InvalidRequest,
+    NotAllowed,
+    NotFound,
+    Resending,
+    ToolRefused,
+    VersionMismatch,
+)
+from agent_memory.local.edition import Edition
+from agent_memory.local.gateway import Gateway
+from agent_memory.runtime.problems import CODES
+from agent_memory.runtime.routes import ROUTES
+
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+MEMORY = {
+    "enabled": True,
+    "scope": {"read": EVERY_SCOPE, "write": EVERY_SCOPE},
+    "tools": ["add_memory", "read_memory", "delete_memory"],
+    "search": {"mode": "lexical"},
+    "labels": {"room": {"number": 5, "description": "The room."}},
+}
+SAID = {"role": "user", "text": "Where are the keys?"}
+
+
+class InProcess(httpx.BaseTransport):
+    """The app, called as a server would. routes: those that were called."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.called: set[tuple[str, str]] = set()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.called.add((request.method, request.url.path))
+
+        async def send() -> httpx.Response:
+            answer = await httpx.ASGITransport(self.app).handle_async_request(
+                httpx.Request(request.method, request.url, headers=request.headers, content=request.read())
+            )
+            return httpx.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
+
+        return asyncio.run(send())
+
+    def routes(self) -> set[tuple[str, str]]:
+        return {
+            (route.method, route.resource)
+            for route in ROUTES
+            for method, path in self.called
+            if method == route.method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", route.resource), path)
+        }
+
+
+@pytest.fixture(scope="module")
+def transport(edition: Edition) -> InProcess:
+    return InProcess(Gateway(edition.switches).app())
+
+
+@pytest.fixture(scope="module")
+def memory(transport: InProcess) -> Iterator[AgentMemory]:
+    with AgentMemory("http://127.0.0.1", transport=transport, resending=Resending(attempts=1)) as memory:
+        yield memory
+
+
+@pytest.fixture
+def agent(memory: AgentMemory) -> Agent:
+    agent = memory.agent("a" + uuid4().hex[:12])
+    agent.configure({"memory": MEMORY}, if_absent=True)
+    return agent
+
+
+def saved(agent: Agent, *summaries: str, session: str = "s") -> list[str]:
+    with agent.begin(session_id=session) as turn:
+        return [turn.add(summary, kind="fact", labels={"room": "7"}).memory.id for summary in summaries]
+
+
+@pytest.mark.rule("IF-3")
+def test_every_route_has_its_method(memory: AgentMemory, transport: InProcess) -> None:
+    transport.called.clear()
+    agent = memory.agent("all-routes")
+    assert agent.configure({"memory": MEMORY}).version == 1
+    assert agent.config().config["memory"]["recall"]["max_tokens"] == 2000
+    assert [version.version for version in agent.config_versions()] == [1]
+    assert {tool["name"] for tool in agent.tools().tools} >= {"search_memory", "add_memory"}
+    begun = agent.begin(session_id="s", messages=[{"role": "user", "text": "Hello."}])
+    turn = agent.turn(begun.id)
+    assert (turn.state, turn.still_ending) == (begun.refresh(), [])
+    (added,) = turn.add_messages([{"role": "agent", "text": "Hello yourself."}])
+    assert added.sequence == 2
+    record = turn.add("The keys hang in the hall.", kind="fact").memory
+    assert turn.recall("keys").memories == []
+    assert turn.end().status == "committed"
+    assert turn.state.memories[0].id == record.id
+    assert [event["type"] for event in turn.transcript()][-1] == "turn.committed"
+    (listed,) = agent.memories()
+    assert listed == agent.memory(record.id) == agent.memory_version(record.id, 1)
+    assert list(agent.memory_versions(record.id)) == [listed]
+    assert memory.status().version == __version__
+    assert memory.openapi()["openapi"].startswith("3.1")
+    assert transport.routes() == {(route.method, route.resource) for route in ROUTES}
+
+
+# ---------------------------------------------------------------- configuration
+
+
+@pytest.mark.rule("CF-7")
+def test_a_configuration_follows_the_version_that_is_named(agent: Agent) -> None:
+    with pytest.raises(IfMatchRequired):
+        agent.configure({})
+    with pytest.raises(VersionMismatch) as refused:
+        agent.configure({}, if_match=7)
+    assert refused.value.current == {"version": 1}
+    with pytest.raises(VersionMismatch):
+        agent.configure({}, if_absent=True)
+    assert agent.configure({"memory": MEMORY}, if_match=1).unchanged
+    assert agent.configure({"memory": MEMORY, "notes": {"enabled": False}}, if_match=1).version == 2
+    assert (agent.config(1).config["notes"]["enabled"], agent.config().version) == (True, 2)
+    assert [each.version for each in agent.config_versions(page_size=1)] == [2, 1]
+
+
+@pytest.mark.rule("CF-1", "IF-1")
+def test_all_faults_of_a_configuration_come_with_the_error_and_stand_in_its_traceback(memory: AgentMemory) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        memory.agent("faulty").configure({"sessions": "perhaps", "memory": {"kinds": ["Not A Name"]}})
+    assert {fault.path for fault in refused.value.faults} == {"sessions", "memory.kinds[0]"}
+    assert refused.value.request_id
+    told = "\n".join(refused.value.__notes__)
+    assert refused.value.request_id in told
+    assert "memory.kinds[0]: takes" in told
+
+
+@pytest.mark.rule("CF-8")
+@pytest.mark.parametrize("dialect", ["anthropic", "openai", "bedrock"])
+def test_tools_come_in_the_dialect_and_for_the_audience_asked_for(agent: Agent, dialect: Any) -> None:
+    assert agent.tools(dialect).format == dialect
+    assert len(agent.tools(dialect, "helper", version=1).tools) < len(agent.tools(dialect).tools)
+
+
+# ---------------------------------------------------------------- turns
+
+
+@pytest.mark.rule("TU-1", "TU-2")
+def test_a_turn_in_a_with_commits_at_the_end_of_the_block(agent: Agent) -> None:
+    with agent.begin(session_id="s", user_id="u-7", time_zone="Europe/Berlin", messages=[SAID]) as turn:
+        id = turn.add("The keys hang in the hall.", kind="fact", scope="user", occurred_at=datetime.now(UTC)).memory.id
+        assert turn.state.status == "open"
+    assert turn.state.status == "committed"
+    assert agent.memory(id).user_id == "u-7"
+
+
+@pytest.mark.rule("TU-1")
+@pytest.mark.parametrize("leaving", [ZeroDivisionError, KeyboardInterrupt])
+def test_what_leaves_the_block_rolls_the_turn_back_and_goes_on(agent: Agent, leaving: type[BaseException]) -> None:
+    turn = agent.begin(session_id="s")
+    turn.add("The keys hang in the hall.", kind="fact")
+    with pytest.raises(leaving), turn:
+        raise leaving
+    assert (turn.state.status, turn.state.reason) == ("rolled_back", "failed")
+    assert list(agent.memories()) == []
+
+
+@pytest.mark.rule("TU-2")
+def test_a_turn_that_its_block_has_ended_stays_as_it_was_ended(agent: Agent) -> None:
+    turn = agent.begin(session_id="s")
+    turn.end("completed", messages=[{"role": "agent", "text": "In the hall."}], wait=0)
+    with pytest.raises(ZeroDivisionError), turn:
+        raise ZeroDivisionError
+    assert turn.state.status == turn.refresh().status == "committed"
+    assert turn.end("completed").status == "committed"
+    with pytest.raises(Conflict) as refused:
+        turn.end("failed")
+    assert refused.value.code == "outcome_differs"
+    with pytest.raises(Conflict) as refused:
+        turn.recall("keys")
+    assert refused.value.code == "turn_not_open"
+
+
+@pytest.mark.rule("TU-6")
+def test_a_failed_turn_is_tried_again(agent: Agent) -> None:
+    turn = agent.begin(session_id="s", workflow_id="w")
+    turn.end("failed", error="model overloaded")
+    again = agent.begin(retry_of=turn.id)
+    assert (again.state.number, again.state.attempt, again.state.workflow_id) == (1, 2, "w")
+    assert again.state.retry_of == turn.id
+
+
+@pytest.mark.rule("TR-1")
+def test_a_transcript_is_read_over_all_of_its_pages(agent: Agent) -> None:
+    with agent.begin(session_id="s") as turn:
+        turn.add_messages([{"role": "user", "text": f"Message {n}."} for n in range(7)])
+        turn.search("keys")
+    whole = [event["sequence"] for event in turn.transcript()]
+    assert len(whole) >= 9
+    assert [event["sequence"] for event in turn.transcript(page_size=2)] == sorted(whole)
+    assert len(list(turn.transcript(types="message", page_size=3))) == 7
+    assert {event["type"] for event in turn.transcript(types=["execution", "turn.committed"])} == {
+        "execution",
+        "turn.committed",
+    }
+
+
+def test_a_message_takes_all_that_the_server_takes(agent: Agent) -> None:
+    turn = agent.begin(session_id="s")
+    at = datetime(2026, 5, 12, 10, tzinfo=UTC)
+    call: Any = {"call_id": "c1", "tool": "look_up", "input": {"order": 7}}
+    turn.add_messages(
+        [
+            {"role": "agent", "text": "", "calls": [call], "at": at},
+            {
+                "role": "tool",
+                "text": "none",
+                "call_id": "c1",
+                "tool": "look_up",
+                "is_error": True,
+                "purpose": "message",
+            },
+        ]
+    )
+    said, answered = turn.transcript(types="message")
+    assert (said["calls"], said["said_at"]) == ([call], at.isoformat())
+    assert (answered["is_error"], answered["call_id"]) == (True, "c1")
+
+
+@pytest.mark.rule("GT-2")
+def test_a_lone_surrogate_reaches_the_server_which_names_its_place(agent: Agent) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        agent.begin(session_id="s", messages=[{"role": "user", "text": "\ud800"}])
+    assert [fault.path for fault in refused.value.faults] == ["messages[0].text"]
+
+
+# ---------------------------------------------------------------- recall and tools
+
+
+@pytest.mark.rule("RL-3", "RK-3")
+def test_a_recall_shows_what_earlier_turns_saved(agent: Agent) -> None:
+    (id,) = saved(agent, "The keys hang in the hall.")
+    turn = agent.begin(session_id="s")
+    plain = turn.recall(messages=[SAID])
+    assert [item.id for item in plain.memories] == [id]
+    assert "The keys hang in the hall." in plain.block
+    assert (plain.recorded, plain.omitted.count, plain.memories[0].ranks) == (True, 0, None)
+    explained = turn.recall("keys", conversation="helper:h1", explain=True)
+    assert explained.conversation == "helper:h1"
+    assert explained.memories[0].ranks
+    assert explained.memories[0].ranks.lexical == 1
+    with pytest.raises(InvalidRequest):
+        turn.recall()
+
+
+@pytest.mark.rule("TL-5")
+def test_a_refusal_of_a_tool_is_given_to_the_model_and_raised_to_a_program(agent: Agent) -> None:
+    turn = agent.begin(session_id="s")
+    result = turn.call_tool("add_memory", {"summary": "Two\nlines.", "kind": "fact"}, call_id="call-1")
+    assert result.is_error
+    assert result.output is None
+    assert result.error
+    assert (result.error.code, result.error.argument) == ("invalid_input", "summary")
+    assert result.error.message in result.text
+    with pytest.raises(ToolRefused) as refused:
+        turn.add("Two\nlines.", kind="fact")
+    assert (refused.value.code, refused.value.argument) == ("invalid_input", "summary")
+    with pytest.raises(NotFound):
+        turn.call_tool("no_such_tool", {})
+
+
+@pytest.mark.rule("TL-1", "TL-2", "TL-3", "TL-4")
+def test_a_program_saves_searches_reads_and_deletes(agent: Agent) -> None:
+    with agent.begin(session_id="s") as turn:
+        first = turn.add(
+            "The keys hang in the hall.",
+            kind="fact",
+            content="Behind the door.",
+            labels={"room": "7"},
+            scope="agent",
+            priority=70,
+            confidence=0.5,
+            occurred_at="2026-05-12T10:00:00+02:00",
+            expires_at=datetime.now(UTC) + timedelta(days=900),
+        )
+        again = turn.add("The lamp is on.", kind="fact", priority=1)
+        assert turn.add("The lamp is on.", kind="fact", priority=1).duplicate
+    with agent.begin(session_id="s") as turn:
+        found = turn.search("keys", kind="fact", labels={"room": "7"}).memories
+        assert [view.id for view in found] == [first.memory.id]
+        page = turn.search(limit=1)
+        assert page.next
+        assert [view.id for view in turn.search(limit=1, after=page.next).memories] == [first.memory.id]
+        assert turn.search(ids=[NOWHERE, first.memory.id]).missing == [NOWHERE]
+        newer = turn.add("The keys lie in the car.", kind="fact", scope="agent", replaces=first.memory.id)
+        assert newer.memory.replaces == [first.memory.id]
+        assert turn.read(first.memory.id).content == "Behind the door."
+        assert turn.delete(again.memory.id).status == "DELETED"
+    assert [record.id for record in agent.memories()] == [newer.memory.id]
+
+
+# ---------------------------------------------------------------- records
+
+
+@pytest.mark.rule("GR-3", "IF-4")
+def test_records_are_listed_over_all_pages_and_asked_for_as_they_are_used(
+    agent: Agent, memory: AgentMemory, transport: InProcess
+) -> None:
+    ids = saved(agent, *(f"Fact {n}." for n in range(5)))
+    assert [record.id for record in agent.memories(page_size=2)] == sorted(ids, reverse=True)
+    transport.called.clear()
+    unused = agent.memories()
+    assert not transport.called
+    assert [record.id for record in islice(unused, 1)] == [max(ids)]
+
+
+@pytest.mark.rule("GR-3")
+def test_every_filter_reaches_the_server(agent: Agent) -> None:
+    (id,) = saved(agent, "The keys hang in the hall.", session="über/§ &=+#?")
+    now = datetime.now(UTC)
+    found: list[Callable[[], Iterator[Any]]] = [
+        lambda: agent.memories(session_id="über/§ &=+#?"),
+        lambda: agent.memories(scope="session", kind="fact", source="tool", labels={"room": "7"}),
+        lambda: agent.memories(status=["ACTIVE", "DELETED"]),
+        lambda: agent.memories(status="all"),
+        lambda: agent.memories(since=now - timedelta(hours=1), until=(now + timedelta(hours=1)).isoformat()),
+    ]
+    missed: list[Callable[[], Iterator[Any]]] = [
+        lambda: agent.memories(session_id="über/§ &=+#"),
+        lambda: agent.memories(workflow_id="w"),
+        lambda: agent.memories(user_id="u"),
+        lambda: agent.memories(labels={"room": "8"}),
+        lambda: agent.memories(status="DELETED"),
+        lambda: agent.memories(expired=True),
+        lambda: agent.memories(until=now - timedelta(hours=1)),
+    ]
+    assert [[record.id for record in ask()] for ask in found] == [[id]] * len(found)
+    assert [list(ask()) for ask in missed] == [[]] * len(missed)
+
+
+@pytest.mark.rule("SC-5")
+def test_an_empty_id_is_no_missing_filter(agent: Agent) -> None:
+    with pytest.raises(InvalidRequest):
+        list(agent.memories(session_id=""))
+
+
+@pytest.mark.rule("RC-6", "GR-4")
+def test_the_versions_of_a_record_are_read_newest_first(agent: Agent) -> None:
+    (id,) = saved(agent, "The keys hang in the hall.")
+    with agent.begin(session_id="s") as turn:
+        turn.delete(id)
+    assert [(each.version, each.status) for each in agent.memory_versions(id, page_size=1)] == [
+        (2, "DELETED"),
+        (1, "ACTIVE"),
+    ]
+    assert agent.memory_version(id, 1).status == "ACTIVE"
+    assert agent.memory(id).written_by.turn_id == turn.id
+
+
+# ---------------------------------------------------------------- errors
+
+
+@pytest.mark.rule("IF-1")
+def test_what_is_not_there_is_not_found(memory: AgentMemory, agent: Agent) -> None:
+    asked: list[Callable[[], Any]] = [
+        lambda: memory.agent("nobody").config(),
+        lambda: memory.agent("nobody").begin(session_id="s"),
+        lambda: agent.turn(NOWHERE),
+        lambda: agent.memory(NOWHERE),
+        lambda: agent.memory("no id/at all?"),
+        lambda: list(agent.memory_versions(NOWHERE)),
+    ]
+    for ask in asked:
+        with pytest.raises(NotFound) as refused:
+            ask()
+        assert refused.value.request_id
+
+
+@pytest.mark.rule("TU-9")
+def test_what_is_well_formed_and_not_allowed_says_why_in_its_code(agent: Agent) -> None:
+    with pytest.raises(NotAllowed) as refused:
+        agent.begin()
+    assert refused.value.code == "session_required"
+    assert refused.value.code in CODES[422]
+
+
+# ---------------------------------------------------------------- the README
+
+
+def examples() -> list[str]:
+    part = README.partition("\n## Use it from Python\n")[2].partition("\n## ")[0]
+    return re.findall(r"^```python\n(.*?)^```", part, re.MULTILINE | re.DOTALL)
+
+
+def test_the_examples_of_the_readme_run(memory: AgentMemory, transport: InProcess) -> None:
+    harness, deployed = examples()
+    names: dict[str, Any] = {}
+    local = harness.replace('"http://127.0.0.1:8080"', '"http://127.0.0.1:8080", transport=transport')
+    exec(local, names | {"transport": transport}, names)
+    assert names["recalled"].memories[0].summary == "Wants invoices by post."
+    assert [record.summary for record in memory.agent("support").memories(user_id="u-7")] == ["Wants invoices by post."]
+    exec(deployed, names)
+    names["memory"].close()
