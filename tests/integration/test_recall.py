@@ -259,6 +259,23 @@ def test_text_comes_back_to_the_character(world, text):
     assert view["occurred_at"] == "2026-05-12T10:00:00+02:00"
 
 
+@rule("TL-5", "TR-1")
+def test_a_recall_stands_in_the_transcript_as_a_call_of_a_tool_does(world):
+    agent = world.configure()
+    saved = world.remember(agent, "Invoices by post.")
+    turn = world.begin(agent)
+    turn.recall("invoices")
+    turn.search("invoices")
+    for execution, use in zip(turn.transcript("execution"), turn.transcript("output_use"), strict=True):
+        assert [record["id"] for record in execution["output"]["memories"]] == [saved]
+        assert use["memories"] == [{"id": saved, "version": 1}]
+    recall, search = turn.transcript("execution")
+    assert recall.keys() == search.keys()
+    assert recall["input"] == {"query": "invoices", "recall": True}
+    recall, search = turn.transcript("output_use")
+    assert recall.keys() == search.keys()
+
+
 @rule("RK-3", "RL-4")
 def test_a_lexical_recall_has_no_cosines_and_needs_no_model(world):
     model = Meaning()

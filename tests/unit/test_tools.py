@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_memory.domain.configuration import parse_config
-from agent_memory.domain.errors import NotFound, ToolRefused
+from agent_memory.domain.errors import ToolRefused
 from agent_memory.domain.tool_schemas import PURPOSES, Dialect, tool_schemas
 from agent_memory.domain.tools import (
     TOOLS,
@@ -285,13 +285,6 @@ def test_no_input_breaks_the_check(tool, raw):
 
 
 # ---- what the configuration allows
-
-
-@pytest.mark.rule("TL-5")
-@pytest.mark.parametrize("tool", ["search_history", "note_add", "nothing", ""])
-def test_a_tool_that_is_not_built_is_not_there(tool):
-    with pytest.raises(NotFound):
-        call(tool, {})
 
 
 @pytest.mark.rule("CF-1", "CF-5")

@@ -12,7 +12,7 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from .configuration import AgentConfig
-from .errors import NotFound, ToolRefused
+from .errors import ToolRefused
 from .faults import path_of, tool_faults_of
 from .messages import Speaker, speaker
 from .scopes import Scope
@@ -46,13 +46,10 @@ def savable_scopes(config: AgentConfig) -> list[Scope]:
 def parse_tool_input(
     tool: str, raw: object, config: AgentConfig, conversation: str, *, now: datetime | None = None
 ) -> AnyInput:
-    """The checked input of a call; with `now`, `expires_at` must lie after it.
+    """The checked input of a call of one of `TOOLS`; with `now`, `expires_at` must lie after it.
 
-    Raises `NotFound` for a tool that is not there at all, else `ToolRefused`: not_offered, read_only, invalid_input
-    (every fault in `details.faults`), kind_not_declared, label_not_declared, scope_not_allowed, looked for in this
-    order. No message repeats what was sent."""
-    if tool not in TOOLS:
-        raise NotFound(f"There is no such tool; there are {', '.join(TOOLS)}.")
+    Raises `ToolRefused`: not_offered, read_only, invalid_input (every fault in `details.faults`), kind_not_declared,
+    label_not_declared, scope_not_allowed, looked for in this order. No message repeats what was sent."""
     _check_caller(tool, config, speaker(conversation))
     call = _checked(TOOLS[tool], {} if raw is None else raw, now)
     for refusal in _not_declared(call, config):

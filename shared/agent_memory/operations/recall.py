@@ -19,6 +19,7 @@ from agent_memory.domain.records import view
 from agent_memory.domain.times import written
 
 from .enter import Entered, enter
+from .executions import Execution, versions_of
 from .find import Found, Question, find
 from .services import Services
 
@@ -103,15 +104,14 @@ def _record(
     """Write what the recall showed and what it cost; gives the execution's id, None where nothing was shown (RL-5)."""
     now = services.clock.now()
     at = written(now)
-    execution_id = services.ids.new(now) if filled.shown else None
     events: list[dict[str, Any]] = []
+    execution_id = services.ids.new(now) if filled.shown else None
     if execution_id:
-        versions = [{"id": item.record.id, "version": item.record.version} for item in filled.shown]
-        who = {"tool_execution_id": execution_id, "conversation": conversation}
-        about = {"tool": "search_memory", "input": {"query": asked, "recall": True}, "output": {"memories": versions}}
-        took = {"started_at": written(started), "duration_ms": round((now - started).total_seconds() * 1000)}
-        events.append({"type": "execution", "at": at, **took, **who, **about})
-        events.append({"type": "output_use", "at": at, "use": "RETRIEVED", "memories": versions, **who})
+        shown = [item.record for item in filled.shown]
+        asked_for = {"query": asked, "recall": True}
+        execution = Execution(execution_id, "search_memory", conversation, asked_for, started)
+        events.append(execution.ended({"output": {"memories": versions_of(shown)}}, now))
+        events.append(execution.retrieved(shown, now))
     if filled.omitted:
         events.append({"type": "recall.omitted", "at": at, "tool_execution_id": execution_id, **filled.omission})
     if found.usage:

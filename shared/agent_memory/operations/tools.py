@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from agent_memory.domain.errors import NotFound, StoreUnavailable, ToolRefused
 from agent_memory.domain.json_values import keepable
+from agent_memory.domain.messages import speaker
 from agent_memory.domain.ports import Put
 from agent_memory.domain.records import Record, view
 from agent_memory.domain.times import written
@@ -16,6 +16,7 @@ from agent_memory.domain.tools import TOOLS, AddMemory, DeleteMemory, ReadMemory
 
 from .embed import Usage
 from .enter import Entered, enter
+from .executions import Execution, versions_of
 from .save import Added, add, remove
 from .search import read, search
 from .services import Services
@@ -39,12 +40,16 @@ class _Done:
 class _Call:
     services: Services
     entered: Entered
-    execution_id: str
-    tool: str
+    execution: Execution
     raw_input: object
-    conversation: str
-    call_id: str | None
-    started: datetime
+
+    @property
+    def tool(self) -> str:
+        return self.execution.tool
+
+    @property
+    def writer(self) -> dict[str, Any]:
+        return self.entered.turn.writer(self.execution.conversation, self.execution.id)
 
 
 def call_tool(
@@ -59,43 +64,41 @@ def call_tool(
 ) -> dict[str, Any]:
     """Carry out a call: `tool_execution_id`, and `output` or `error`. Raises `NotFound`, `Conflict` (turn_not_open)."""
     if tool not in TOOLS:
-        raise NotFound("No such native tool.")
+        raise NotFound(f"There is no such tool; there are {', '.join(TOOLS)}.")
     started = services.clock.now()
     entered = enter(services, agent_id, turn_id, events=_EVENTS)
-    call = _Call(services, entered, services.ids.new(started), tool, raw_input, conversation, call_id, started)
+    execution = Execution(services.ids.new(started), tool, conversation, keepable(raw_input), started, call_id)
+    call = _Call(services, entered, execution, raw_input)
     result: dict[str, Any]
     try:
         done = _carry_out(call)
     except ToolRefused as refused:
-        result = {"error": _error(refused)}
-        _write(call, _execution(call, result))
+        result = _failure(call, _error(refused))
     except StoreUnavailable:
-        result = {"error": {"code": "unavailable", "message": "Nothing was changed; call it again."}}
-        _write(call, _execution(call, result))
+        result = _failure(call, {"code": "unavailable", "message": "The memory did not answer; call it again."})
     else:
         result = {"output": done.output}
         if not done.is_recorded:
             _write(call, *_events(call, done))
-    return {"tool_execution_id": call.execution_id, **result}
+    return {"tool_execution_id": execution.id, **result}
 
 
 def _carry_out(call: _Call) -> _Done:
     config, now = call.entered.config, call.services.clock.now()
-    request = parse_tool_input(call.tool, call.raw_input, config, call.conversation, now=now)
+    request = parse_tool_input(call.tool, call.raw_input, config, call.execution.conversation, now=now)
     return _CARRY_OUT[type(request)](call, request)
 
 
 def _search(call: _Call, request: SearchMemory) -> _Done:
     answer = search(call.services, call.entered, request)
     records = [record for record, _ in answer.records]
-    reaches_model = bool(records) and not call.conversation.startswith("program:")
+    reaches_model = bool(records) and speaker(call.execution.conversation) != "program"
     return _Done(answer.output(), records, reaches_model, answer.usage)
 
 
 def _add(call: _Call, request: AddMemory) -> _Done:
-    writer = call.entered.turn.writer(call.conversation, call.execution_id)
     added = add(
-        call.services, call.entered, request, by=writer, also=lambda new: _put(call, *_events(call, _added(new)))
+        call.services, call.entered, request, by=call.writer, also=lambda new: _put(call, *_events(call, _added(new)))
     )
     return replace(_added(added), is_recorded=not added.duplicate)
 
@@ -110,9 +113,12 @@ def _read(call: _Call, request: ReadMemory) -> _Done:
 
 
 def _delete(call: _Call, request: DeleteMemory) -> _Done:
-    writer = call.entered.turn.writer(call.conversation, call.execution_id)
     removed = remove(
-        call.services, call.entered, request.id, by=writer, also=lambda gone: _put(call, *_events(call, _removed(gone)))
+        call.services,
+        call.entered,
+        request.id,
+        by=call.writer,
+        also=lambda gone: _put(call, *_events(call, _removed(gone))),
     )
     return replace(_removed(removed.record), is_recorded=removed.is_new)
 
@@ -134,36 +140,26 @@ def _error(refused: ToolRefused) -> dict[str, Any]:
     return {"code": refused.code, "message": refused.message} | {name: v for name, v in optional.items() if v}
 
 
-# -- the transcript: records are named by id and version, their text is joined when it is read (TR-2, LC-4)
+# -- the transcript
 
 
 def _events(call: _Call, done: _Done) -> list[dict[str, Any]]:
-    versions = [{"id": record.id, "version": record.version} for record in done.records]
+    now = call.services.clock.now()
     named = "sources" if call.tool == "read_memory" else "memories"
-    execution = _execution(call, {"output": {**done.output, named: versions}})
-    events, at = [execution], execution["at"]
+    output = {**done.output, named: versions_of(done.records)}
+    events = [call.execution.ended({"output": output}, now)]
     if done.retrieved:
-        use = {"type": "output_use", "at": at, "use": "RETRIEVED", "memories": versions}
-        events.append({**use, "tool_execution_id": call.execution_id, "conversation": call.conversation})
+        events.append(call.execution.retrieved(done.records, now))
     if done.usage:
-        events.append(done.usage.event(at, "search" if call.tool == "search_memory" else "commit"))
+        events.append(done.usage.event(written(now), "search" if call.tool == "search_memory" else "commit"))
     return events
 
 
-def _execution(call: _Call, result: Mapping[str, Any]) -> dict[str, Any]:
-    ended = call.services.clock.now()
-    return {
-        "type": "execution",
-        "at": written(ended),
-        "tool_execution_id": call.execution_id,
-        "tool": call.tool,
-        "conversation": call.conversation,
-        "call_id": call.call_id,
-        "input": keepable(call.raw_input),
-        **result,
-        "started_at": written(call.started),
-        "duration_ms": round((ended - call.started).total_seconds() * 1000),
-    }
+def _failure(call: _Call, error: Mapping[str, Any]) -> dict[str, Any]:
+    """Written down, and answered."""
+    result = {"error": error}
+    _write(call, call.execution.ended(result, call.services.clock.now()))
+    return result
 
 
 def _put(call: _Call, *events: dict[str, Any]) -> Put:
