@@ -148,7 +148,9 @@ def test_without_httpx_it_says_what_to_install() -> None:
     assert "ModuleNotFoundError: The client needs httpx: pip install 'agent-memory[client]'" in failed.stderr
 
 
-@pytest.mark.parametrize("url", ["", "127.0.0.1:8080", "ftp://x.test", "http://", "http://x.test/?a=b", "http://x:port", 7])
+@pytest.mark.parametrize(
+    "url", ["", "127.0.0.1:8080", "ftp://x.test", "http://", "http://x.test/?a=b", "http://x:port", 7]
+)
 def test_an_address_that_is_none_is_told_at_once(url: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         AgentMemory(url)
