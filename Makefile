@@ -6,10 +6,12 @@ PYTHON := $(shell for p in python3 python3.13 python3.12 python3.11; do \
 endif
 BIN := .venv/bin
 INSTALLED := .venv/installed
+INFRA_INSTALLED := .venv/installed-infra
+STAGE ?= dev
 UV := $(BIN)/uv --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format rules demo serve-help bench-quality bench-latency constraints
+.PHONY: help setup setup-infra synth deploy destroy test check format rules demo serve-help bench-quality bench-latency constraints
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -29,11 +31,37 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $(INSTALLED)
 	@echo "setup: done"
 
-test: setup ## run every test; those on OpenSearch skip where Java or Maven is missing
+setup-infra: $(INFRA_INSTALLED)
+
+# Apart, since who only runs the product on one machine needs none of its 80 MB.
+$(INFRA_INSTALLED): $(INSTALLED)
+	@echo "setup: the deployment's libraries"
+	@$(UV) pip install --python $(BIN)/python -e '.[local,dev,infra]' -c constraints.txt || \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,dev,infra]' -c constraints.txt
+	@touch $(INFRA_INSTALLED)
+
+# The command line of CDK, as package-lock.json pins it.
+node_modules: package.json package-lock.json
+	@command -v npm >/dev/null || { echo "Needs Node 20 or newer, with npm: https://nodejs.org" >&2; exit 1; }
+	@npm ci --silent --no-audit --no-fund && touch node_modules
+
+CDK = npx --no-install cdk --context stage=$(STAGE)
+
+synth: setup-infra node_modules ## write the CloudFormation template of a stage into cdk.out: make synth STAGE=dev
+	@$(CDK) synth --quiet
+	@echo "synth: cdk.out/AgentMemory-$(STAGE).template.json"
+
+deploy: setup-infra node_modules ## put a stage into the AWS account of your credentials: make deploy STAGE=dev
+	@$(CDK) deploy AgentMemory-account AgentMemory-$(STAGE)
+
+destroy: setup-infra node_modules ## take a stage out again; prod keeps its tables, domain and logs: make destroy STAGE=dev
+	@$(CDK) destroy AgentMemory-$(STAGE)
+
+test: setup-infra ## run every test; those on OpenSearch skip where Java or Maven is missing
 	@echo "test: pytest on all of tests/"
 	@$(BIN)/pytest
 
-check: setup ## style, types, layers
+check: setup-infra ## style, types, layers
 	@echo "check: ruff (style)"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .

@@ -17,14 +17,15 @@ from infra.review import accept
 from infra.stages import StageError, StageSettings, stage_named
 
 
-def build(app: App, stage: StageSettings) -> MemoryStack:
+def build(app: App, *stages: StageSettings) -> list[MemoryStack]:
     account = AccountStack(app, "AgentMemory-account")
-    stack = MemoryStack(app, f"AgentMemory-{stage.name}", stage=stage)
-    stack.add_stack_dependency(account)
-    Tags.of(stack).add("agent-memory-stage", stage.name)
-    accept(account, stack)
+    stacks = [MemoryStack(app, f"AgentMemory-{stage.name}", stage=stage) for stage in stages]
+    for stack in stacks:
+        stack.add_stack_dependency(account)
+        Tags.of(stack).add("agent-memory-stage", stack.memory.stage.name)
+    accept(account, *stacks)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
-    return stack
+    return stacks
 
 
 def main() -> None:

@@ -19,12 +19,19 @@ PACK = "AwsSolutions::AwsSolutions-"
 _PATHS = "Indices are numbered behind their alias (memories-<model>-<n>); making one needs the pattern."
 
 
-def accept(account: AccountStack, stack: MemoryStack) -> None:
-    for construct, rule, reason in [*_of_account(account), *_of_memory(stack)]:
+Finding = tuple[IConstruct, str, str]
+"""Where, the rule (with what it found, for policies), and why it is kept."""
+
+
+def accept(account: AccountStack, *stacks: MemoryStack) -> None:
+    for construct, rule, reason in findings(account, *stacks):
         Validations.of(construct).acknowledge(Acknowledgment(id=PACK + rule, reason=reason))
 
 
-Finding = tuple[IConstruct, str, str]
+def findings(account: AccountStack, *stacks: MemoryStack) -> Iterator[Finding]:
+    yield from _of_account(account)
+    for stack in stacks:
+        yield from _of_memory(stack)
 
 
 def _of_account(account: AccountStack) -> Iterator[Finding]:

@@ -101,12 +101,12 @@ class StageSettings:
         self._check_embedder()
 
     def _check_embedder(self) -> None:
+        if not self.embedder.startswith("bedrock:"):
+            raise StageError("embedder: the deployment takes bedrock:<model>; it keeps no key of another server.")
         try:
-            embedder = embedder_settings(self.embedder, dimensions=self.embedder_dimensions)
+            embedder_settings(self.embedder, dimensions=self.embedder_dimensions)
         except SettingsError as error:
             raise StageError(f"embedder: {error}") from error
-        if embedder.kind != "bedrock":
-            raise StageError("embedder: the deployment takes bedrock:<model>; it keeps no key of another server.")
 
     @property
     def embedder_model(self) -> str:
