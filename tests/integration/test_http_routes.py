@@ -99,6 +99,7 @@ def test_records_are_listed_and_read_with_their_versions(api: Api, agent: str) -
     path = f"/v1/agents/{agent}/memories"
     assert [r["id"] for r in shaped("list_memories", api.get(path))["memories"]] == [new["id"]]
     every = shaped("list_memories", api.get(path, status="all"))
+    assert (every["degraded"], every["degraded_reason"], every["ranked"]) == (False, None, 0)
     assert [r["id"] for r in every["memories"]] == [new["id"], old["id"]]
     found = shaped("list_memories", api.get(path, status=["ACTIVE", "SUPERSEDED"], **{"label.room": "Büro #1"}))
     assert [r["id"] for r in found["memories"]] == [old["id"]]

@@ -78,8 +78,11 @@ def test_when_the_index_does_not_answer_the_answer_comes_from_the_store_and_says
     assert [i["id"] for i in answer["memories"]] == [saved]
     assert (answer["degraded"], answer["degraded_reason"], answer["ranked"]) == (True, "index_down", 1)
     found = world.begin(agent).tool("search_memory", {"query": "invoices"})
-    assert found["degraded"] is True
+    assert (found["degraded"], found["degraded_reason"], found["ranked"]) == (True, "index_down", 1)
     assert [m["id"] for m in found["memories"]] == [saved]
+    for unranked in ({}, {"ids": [saved]}):  # read from the store, index or not
+        listed = world.begin(agent).tool("search_memory", unranked)
+        assert (listed["degraded"], listed["degraded_reason"], listed["ranked"]) == (False, None, 0)
 
 
 @rule("RK-6")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from agent_memory.domain import ranking, words
 from agent_memory.domain.errors import IndexUnavailable
@@ -57,6 +57,11 @@ class Found:
     degraded_reason: Degraded | None = None
     usage: Usage | None = None
     vector: list[float] | None = None
+
+    def ranking(self) -> dict[str, Any]:
+        """How far the answer can be relied on, as recalls, searches and lists say it (RK-6, RK-8)."""
+        reason = self.degraded_reason
+        return {"degraded": reason is not None, "degraded_reason": reason, "ranked": self.ranked}
 
 
 @dataclass(frozen=True, slots=True)

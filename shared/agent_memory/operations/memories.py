@@ -14,6 +14,7 @@ from agent_memory.domain.records import Record, Status, answer
 from agent_memory.domain.times import instant
 
 from .configure import configuration_of
+from .find import Found
 from .services import Services
 
 _PAGE = 100  # pointers read at a time: with both places of each record two batch reads
@@ -69,7 +70,8 @@ def list_memories(
     matching = (r for r in _newest_first(services, agent_id, before) if filters.match(r, now))
     several = list(islice(matching, limit + 1))
     more = cursor(several[limit - 1].id, binding) if len(several) > limit else None
-    return {"memories": [answer(r, now) for r in several[:limit]], "next": more}
+    # Read from the table alone, so whole whatever the index does.
+    return {"memories": [answer(r, now) for r in several[:limit]], "next": more, **Found([]).ranking()}
 
 
 def find_record(services: Services, agent_id: str, id: str) -> Record:

@@ -61,9 +61,7 @@ def recall(
         "below_min_score": found.below_min_score,
         "block": render([item.text for item in filled.shown]),
         "usage": found.usage.shown() if found.usage else None,
-        "degraded": found.degraded_reason is not None,
-        "degraded_reason": found.degraded_reason,
-        "ranked": found.ranked,
+        **found.ranking(),
     }
 
 

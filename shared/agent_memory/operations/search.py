@@ -16,27 +16,28 @@ from agent_memory.domain.records import Record, Status, view
 from agent_memory.domain.scopes import Place
 from agent_memory.domain.tools import SearchMemory
 
-from .embed import Usage
 from .enter import Entered
-from .find import Question, find
+from .find import Found, Question, find
 from .save import visible_record
 from .services import Services
 from .staged import View, staged_view
 
+_UNRANKED = Found([])
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """records: in the order of the answer, ranked ones with their scores."""
+    """records: in the order of the answer, ranked ones with their scores. found: how they were; what is read by id or
+    listed comes from the store alone: nothing was ranked, and nothing can be missing."""
 
     records: Sequence[tuple[Record, Ranked | None]]
     next: str | None = None
     missing: Sequence[str] = ()
-    degraded: bool = False
-    usage: Usage | None = None
+    found: Found = _UNRANKED
 
     def output(self) -> dict[str, Any]:
         scored = [view(r) | ({"score": ranked.score} if ranked else {}) for r, ranked in self.records]
-        return {"memories": scored, "next": self.next, "missing": list(self.missing), "degraded": self.degraded}
+        return {"memories": scored, "next": self.next, "missing": list(self.missing), **self.found.ranking()}
 
 
 def search(services: Services, entered: Entered, request: SearchMemory) -> Answer:
@@ -59,7 +60,7 @@ def _ranked(services: Services, entered: Entered, request: SearchMemory) -> Answ
     limit = _limit(entered, request)
     question = Question(request.query or "", limit, request.kind, request.labels or {})
     found = find(services, entered, question)
-    return Answer(found.results[:limit], degraded=found.degraded_reason is not None, usage=found.usage)
+    return Answer(found.results[:limit], found=found)
 
 
 def _by_ids(services: Services, entered: Entered, request: SearchMemory) -> Answer:

@@ -93,7 +93,7 @@ def _search(call: _Call, request: SearchMemory) -> _Done:
     answer = search(call.services, call.entered, request)
     records = [record for record, _ in answer.records]
     reaches_model = bool(records) and speaker(call.execution.conversation) != "program"
-    return _Done(answer.output(), records, reaches_model, answer.usage)
+    return _Done(answer.output(), records, reaches_model, answer.found.usage)
 
 
 def _add(call: _Call, request: AddMemory) -> _Done:

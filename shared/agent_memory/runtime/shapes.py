@@ -161,7 +161,15 @@ class UsageShape(Shape):
     limited: bool
 
 
-class Recalled(Shape):
+class Ranking(Shape):
+    """How far an answer can be relied on."""
+
+    degraded: bool = Field(description="Whether something that was to help did not answer, so records may be missing.")
+    degraded_reason: Literal["embedder_down", "index_down", "index_behind"] | None
+    ranked: int = Field(description="How many records were ranked; 0 of what is only listed.")
+
+
+class Recalled(Ranking):
     recorded: bool
     tool_execution_id: str | None
     conversation: str
@@ -171,9 +179,6 @@ class Recalled(Shape):
     below_min_score: int
     block: str
     usage: UsageShape | None
-    degraded: bool
-    degraded_reason: Literal["embedder_down", "index_down", "index_behind"] | None
-    ranked: int
 
 
 class ToolError(Shape):
@@ -225,7 +230,7 @@ class RecordShape(View):
     written_by: WriterShape
 
 
-class Records(Shape):
+class Records(Ranking):
     memories: list[RecordShape]
     next: str | None
 
