@@ -18,6 +18,6 @@ from agent_memory.local.edition import Edition
 from agent_memory.runtime.observability import configure_logging
 
 if __name__ == "__main__":
-    configure_logging()
+    configure_logging(sys.stderr)
     listening = server.listen("127.0.0.1", 0)
     server.serve(Edition(Path(sys.argv[1]), lambda _: SyntheticEmbedder(), dev=True), listening)

@@ -33,7 +33,7 @@ from .sqlite_scoring import NO_VECTOR, allowed_records, best, counts_of, spread_
 from .sqlite_vectors import best_cosines
 from .vector_faults import fault_of
 
-CACHE_BYTES = 128 * 1024 * 1024
+CACHE_BYTES = 176 * 1024 * 1024  # 100,000 vectors of 384 dimensions, and what is kept beside them
 PAGE_BYTES = 4096
 
 T = TypeVar("T")

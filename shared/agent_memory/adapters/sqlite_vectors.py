@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .sqlite_scoring import NO_VECTOR
 
 FULL_BLOCK = 512  # rows: .8 MB of 384 dimensions, near the size of a core's own cache
-FIRST_BLOCK = 16  # a small scope takes little room; blocks double up to the full size
+FIRST_BLOCK = 16  # a small scope takes little room; each block adds a quarter to it, up to the full size
 
 
 class Rows(NamedTuple):
@@ -62,7 +62,7 @@ class VectorBlocks:
 
     def _room(self, wanted: int) -> int:
         if not self._blocks or self._used == len(self._blocks[-1].owners):
-            rows = min(FULL_BLOCK, max(FIRST_BLOCK, self._rows, wanted))
+            rows = min(FULL_BLOCK, max(FIRST_BLOCK, self._rows // 4, wanted))
             self._blocks.append(Rows(np.empty((rows, self._dimensions), np.float32), np.empty(rows, np.uint32)))
             self._used = 0
         return len(self._blocks[-1].owners) - self._used

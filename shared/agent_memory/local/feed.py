@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from threading import Event, Thread
+from time import sleep
 from typing import Any, Protocol
 
 from agent_memory.adapters.change_feed import FeedRow
@@ -18,6 +19,9 @@ from agent_memory.runtime import observability as log
 from agent_memory.runtime.wiring import services
 
 BATCH = 100  # as a stream's event source would
+# How long a batch is gathered. Until then a search reads the commits from the table; telling the index of each one by
+# itself would cost a turn that saves one record a fifth more.
+GATHER_S = 0.03
 IDLE_S = 0.5  # between looks at what waits for the embedder, and the longest that stopping takes
 LONGEST_WAIT_S = 5.0  # before a batch that failed is tried again
 
@@ -78,7 +82,9 @@ class FeedLoop:
             return False
         if rows:
             return self._hand_over(rows)
-        if not self._feed.wait_for_feed(IDLE_S) and not self._stopping:
+        if self._feed.wait_for_feed(IDLE_S):
+            sleep(GATHER_S)
+        elif not self._stopping:
             self._embed_waiting()
         return True
 

@@ -20,6 +20,7 @@ from agent_memory.domain.ulids import made_at
 from . import keys
 
 BACKLOG = 100  # unindexed changes of one place that a search ranks along (RK-8)
+_VECTORS = 500  # of a page: .8 MB of 384 dimensions
 TWINS = 20  # equal records that are looked at: nearly always the newest is the one that is active
 
 
@@ -81,11 +82,15 @@ class Records:
         return {key.sort.split("#")[1]: _parts(item) for key, item in found.items()}
 
     def vectors_in(self, partition: str, model: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
-        """All vectors of a place by that model, of whatever record, with the record's id."""
-        for row in self._table.query("memory", partition, prefix=keys.VECTOR):
-            id, by = row.key.sort.removeprefix(keys.VECTOR).split("#", 1)
-            if by == model:
-                yield id, _parts(row.item)
+        """All vectors of a place by that model, of whatever record, with the record's id; read a page at a time, since
+        those of a large place together would take more memory than is kept of them."""
+        after: str | None = None
+        while rows := self._table.query("memory", partition, prefix=keys.VECTOR, after=after, limit=_VECTORS):
+            for row in rows:
+                id, by = row.key.sort.removeprefix(keys.VECTOR).split("#", 1)
+                if by == model:
+                    yield id, _parts(row.item)
+            after = rows[-1].key.sort
 
     def newest(self, place: Place, *, before: str | None = None, limit: int) -> list[Record]:
         """Live records of a place, newest first, older than the id `before`."""
