@@ -92,6 +92,22 @@ def test_a_list_reads_one_page_of_each_place(counted):
     assert calls_of(calls, turn.search) == ["increment", *["query"] * 3, "write_many"]
 
 
+def test_a_list_that_few_records_match_reads_pages_that_grow(counted):
+    world, calls = counted
+    agent = world.configure()
+    wanted = world.remember(agent, "An event.", kind="event")
+    for _ in range(5):
+        turn = world.begin(agent)
+        for n in range(14):
+            turn.add(f"Fact {n} of turn {turn.id}.")
+        turn.commit()
+    turn, found = world.begin(agent), []
+    made = calls_of(calls, lambda: found.extend(turn.search(kind="event")))
+    assert found == [wanted]
+    pages = 3 + 1  # 20, 40, 11 of 80 in the session; none of the agent
+    assert made == ["increment", *["query"] * (1 + pages), "write_many"]
+
+
 def test_saving_is_staged_in_one_transaction_with_its_execution(counted):
     world, calls = counted
     turn = warm(world)

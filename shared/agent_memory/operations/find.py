@@ -167,8 +167,7 @@ class _Finding:
         return kept
 
     def _is_wanted(self, record: Record) -> bool:
-        gone = record.id in self.view.settled.gone
-        return record.is_active(self.now) and not gone and self.question.matches(record)
+        return self.view.shows(record, self.now) and self.question.matches(record)
 
     def _candidate(self, stored: Stored) -> Candidate:
         tokens = words.tokens(searchable_text(stored.record))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from typing import Any
@@ -22,6 +22,7 @@ from .save import visible_record
 from .services import Services
 from .staged import View, staged_view
 
+_LEAST_PAGE, _LARGEST_PAGE = 20, 320  # records that one read of a place gives
 _UNRANKED = Found([])
 
 
@@ -89,7 +90,7 @@ def _limit(entered: Entered, request: SearchMemory) -> int:
     return request.limit or entered.config.memory.search.max_results
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class _Listing:
     """Every visible active record, newest first: the places' own lists, merged."""
 
@@ -97,32 +98,29 @@ class _Listing:
     entered: Entered
     question: Question
     view: View
-    pages: dict[Place, list[Record]] = field(default_factory=dict)
 
-    def newest_first(self, before: str | None) -> Any:
+    def newest_first(self, before: str | None) -> Iterator[Record]:
+        now = self.services.clock.now()
+        size = max(self.question.limit + 1, _LEAST_PAGE)
         staged = [r for r in self.view.settled.saved if before is None or r.id < before]
         own = sorted((r for r in staged if r.place in self.entered.visible), key=_by_id, reverse=True)
         firsts = self.services.together(
-            *(lambda place=place: self._page(place, before) for place in self.entered.visible)
+            *(lambda place=place: self._page(place, before, size) for place in self.entered.visible)
         )
-        lists = [self._of_place(place, first) for place, first in zip(self.entered.visible, firsts, strict=True)]
-        return (r for r in merge(own, *lists, key=_by_id, reverse=True) if self._is_wanted(r))
+        lists = [self._of_place(place, first, size) for place, first in zip(self.entered.visible, firsts, strict=True)]
+        merged = merge(own, *lists, key=_by_id, reverse=True)
+        return (r for r in merged if self.view.shows(r, now) and self.question.matches(r))
 
-    def _of_place(self, place: Place, page: list[Record]) -> Any:
-        while page:
+    def _of_place(self, place: Place, page: list[Record], size: int) -> Iterator[Record]:
+        """Pages grow: where many are read for few, it is a filter that few match."""
+        yield from page
+        while len(page) == size:
+            size = min(2 * size, _LARGEST_PAGE)
+            page = self._page(place, page[-1].id, size)
             yield from page
-            page = self._page(place, page[-1].id) if len(page) == self._size else []
 
-    def _page(self, place: Place, before: str | None) -> list[Record]:
-        return self.services.records.newest(place, before=before, limit=self._size)
-
-    @property
-    def _size(self) -> int:
-        return max(self.question.limit + 1, 20)
-
-    def _is_wanted(self, record: Record) -> bool:
-        active = record.is_active(self.services.clock.now())
-        return active and record.id not in self.view.settled.gone and self.question.matches(record)
+    def _page(self, place: Place, before: str | None, size: int) -> list[Record]:
+        return self.services.records.newest(place, before=before, limit=size)
 
 
 def _by_id(record: Record) -> str:

@@ -23,6 +23,10 @@ class View:
     def changes(self) -> int:
         return sum(change.changes for change in self.log)
 
+    def shows(self, record: Record, now: datetime) -> bool:
+        """Whether a record is there for the turn: active, and not staged to go."""
+        return record.is_active(now) and record.id not in self.settled.gone
+
     @property
     def fingerprints(self) -> dict[str, str]:
         return {c.record.id: c.fingerprint for c in self.log if isinstance(c, Save)}
