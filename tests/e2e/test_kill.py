@@ -57,6 +57,8 @@ class Round:
                 self._turn(self.session(worker), told, chance)
         except httpx.TransportError:  # killed
             return told
+        finally:
+            self.reached.set()  # also where an answer was wrong: then nobody waits for more
 
     def _turn(self, session: str, told: list[Told], chance: random.Random) -> None:
         turn = self._called(self.server.begin, AGENT, session)
