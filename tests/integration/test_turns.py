@@ -6,6 +6,7 @@ import pytest
 
 from agent_memory.domain.errors import Conflict, NotAllowed, NotFound
 from agent_memory.domain.times import written
+from agent_memory.operations import memories
 from agent_memory.operations.memories import Filters, list_memories, read_memory, versions
 
 rule = pytest.mark.rule
@@ -406,3 +407,21 @@ def test_pages_stay_whole_while_records_are_added_and_a_cursor_is_for_its_own_li
     for foreign in (world.begin(agent, "s2", user_id="u"), world.begin(agent), world.begin(other, user_id="u")):
         assert foreign.refused("search_memory", {"after": first["next"]})["code"] == "invalid_cursor"
     assert look.refused("search_memory", {"after": first["next"], "kind": "fact"})["code"] == "invalid_cursor"
+
+
+@rule("IF-4", "GR-3")
+def test_a_list_of_records_that_few_match_gives_short_pages_to_its_end(world, monkeypatch):
+    monkeypatch.setattr(memories, "LOOKED_AT", 4)
+    agent = world.configure()
+    turn = world.begin(agent)
+    kinds = ["event", *["fact"] * 9, "event", "event"]
+    saved = [turn.add(f"Note {n}.", kind=kind) for n, kind in enumerate(kinds)]
+    turn.commit()
+    world.begin(agent).add("Staged.", kind="event")
+    pages, after = [], None
+    while not pages or after:
+        page = list_memories(world.services, agent, Filters(kind="event"), limit=1, after=after)
+        pages.append([record["id"] for record in page["memories"]])
+        after = page["next"]
+    assert [id for page in pages for id in page] == [saved[11], saved[10], saved[0]]
+    assert len(pages) <= 6

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from agent_memory.domain.cursors import cursor, position
@@ -17,6 +16,7 @@ from .configure import configuration_of
 from .find import Found
 from .services import Services
 
+LOOKED_AT = 2000  # records of one call: 20 pages of some 20 ms in DynamoDB
 _PAGE = 100  # pointers read at a time: with both places of each record two batch reads
 
 
@@ -60,18 +60,30 @@ class Filters:
 def list_memories(
     services: Services, agent_id: str, filters: Filters, *, limit: int = 50, after: str | None = None
 ) -> dict[str, Any]:
-    """The agent's records, newest first. The cursor is the id of the last one shown."""
+    """The agent's records, newest first. The cursor is the id of the last one looked at: where few match, a page may be
+    short, or empty, and have a next (IF-4)."""
     _check_labels(services, agent_id, filters)
     binding = ["memories", agent_id, filters.binding()]
     before = position(after, binding) if after is not None else None
     if after is not None and before is None:
         raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
     now = services.clock.now()
-    matching = (r for r in _newest_first(services, agent_id, before) if filters.match(r, now))
-    several = list(islice(matching, limit + 1))
-    more = cursor(several[limit - 1].id, binding) if len(several) > limit else None
+    shown: list[Record] = []
+    last: str | None = None
+    for looked_at, (id, record) in enumerate(_newest_first(services, agent_id, before)):
+        if looked_at == LOOKED_AT:
+            break
+        if record and filters.match(record, now):
+            if len(shown) == limit:
+                last = shown[-1].id
+                break
+            shown.append(record)
+        last = id
+    else:
+        last = None
+    more = cursor(last, binding) if last else None
     # Read from the table alone, so whole whatever the index does.
-    return {"memories": [answer(r, now) for r in several[:limit]], "next": more, **Found([]).ranking()}
+    return {"memories": [answer(r, now) for r in shown], "next": more, **Found([]).ranking()}
 
 
 def find_record(services: Services, agent_id: str, id: str) -> Record:
@@ -110,10 +122,11 @@ def versions(
     return {"versions": [answer(r, now) for r in shown if r], "next": more}
 
 
-def _newest_first(services: Services, agent_id: str, before: str | None) -> Iterator[Record]:
+def _newest_first(services: Services, agent_id: str, before: str | None) -> Iterator[tuple[str, Record | None]]:
+    """Ids of the agent's records with the records; None for one that is staged."""
     while places := services.records.of_agent(agent_id, before=before, limit=_PAGE):
         found = services.records.read(places)
-        yield from (found[id] for id in places if id in found)
+        yield from ((id, found.get(id)) for id in places)
         before = list(places)[-1]
 
 
