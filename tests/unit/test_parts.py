@@ -80,7 +80,10 @@ def test_a_text_without_sentences_is_cut_between_words():
     assert all(part.split(" ")[0] in ("", "harbour") for part in parts("harbour " * 200, 300))
 
 
-@pytest.mark.parametrize("grapheme", ["e\u0301", "👩\u200d👩\u200d👧", "👍🏽", "🇳🇴", "ที่", "\u1112\u1161\u11ab", "\r\n"])
+@pytest.mark.parametrize(
+    "grapheme",
+    ["e\u0301", "👩\u200d👩\u200d👧", "👍🏽", "🇳🇴", "ที่", "\u1112\u1161\u11ab", "क\u094dष", "น\u0e33", "\r\n"],
+)
 def test_no_grapheme_is_cut(grapheme):
     for part in parts("x" + grapheme * 100, 97):
         assert part.removeprefix("x") == grapheme * part.count(grapheme)

@@ -19,6 +19,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from .records import Record
+from .text import LINE_BREAKS
 
 # Messages that are stored hold blocks of earlier releases: keep these two, whatever else the opening line comes to say.
 # ASCII without quotes or backslashes, so that they survive being put into JSON.
@@ -32,7 +33,7 @@ OPENING = (
 INDENT = "  "
 DEFUSED = "‹"
 
-_LINE_BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")  # where str.splitlines splits
+_LINE_BREAK = re.compile(f"\r\n|[{LINE_BREAKS}]")
 
 
 def head(record: Record, *, most: int | None = None) -> str:

@@ -13,8 +13,12 @@ from itertools import chain
 
 from .unspaced import CLUSTERED, HAN_AND_KANA
 
-_CLOSERS = "[\"'”’»)\\]}」』）】》]{0,3}"  # bounded, so that a long run of them costs nothing
-_SENTENCE_END = re.compile(rf"[.!?…؟۔।॥։።]{_CLOSERS}(?=\s)|[。！？．｡]{_CLOSERS}|(?=\n)")
+SENTENCE_ENDS = ".!?…؟۔।॥։።"  # where white space follows
+FULL_WIDTH_ENDS = "。！？．｡"  # after which none need follow
+CLOSERS = "\"'”’»)]}」』）】》"  # may stand between the mark and the end
+
+_CLOSED = f"[{re.escape(CLOSERS)}]{{0,3}}"  # bounded, so that a long run of them costs nothing
+_SENTENCE_END = re.compile(rf"[{SENTENCE_ENDS}]{_CLOSED}(?=\s)|[{FULL_WIDTH_ENDS}]{_CLOSED}|(?=\n)")
 # Without spaces a word may end between any two characters; so it does beside full-width punctuation.
 _UNSPACED = re.compile(f"[{HAN_AND_KANA}{CLUSTERED}\u3000-\u303f\uff00-\uffef]")
 

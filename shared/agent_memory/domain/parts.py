@@ -1,17 +1,14 @@
 """What is embedded of a record, and how a text longer than a model's window is cut into parts that overlap.
 
-Knows sentences, words and graphemes, from Unicode's own properties; knows no model: the window is an argument, in
-characters.
+Knows where a part that overlaps its neighbours begins and ends; leaves to `cutting.py` what ends a sentence and what
+people see as one character. Knows no model: the window is an argument, in characters.
 """
 
 from __future__ import annotations
 
-import unicodedata
+from .cutting import CLOSERS, FULL_WIDTH_ENDS, SENTENCE_ENDS, is_border
 
-_SENTENCE_ENDS = frozenset(".!?…؟۔।॥።։")
-_FULL_WIDTH_ENDS = frozenset("。！？．｡")  # no space follows these
-_CLOSERS = "\"'”’»)]}」』）】》"
-_JOINER = "\u200d"
+_SPACED_ENDS, _UNSPACED_ENDS = frozenset(SENTENCE_ENDS), frozenset(FULL_WIDTH_ENDS)
 
 
 def record_text(summary: str, content: str | None) -> str:
@@ -44,9 +41,9 @@ def _end(text: str, start: int, window: int) -> int:
     most = window if left > 3 * window // 2 else min(window, (left + overlap + 1) // 2)
     latest = start + max(1, most)
     earliest = start + max(1, 2 * most // 3)
-    for is_border in (_ends_sentence, _ends_word, _is_between_graphemes):
+    for may_end in (_ends_sentence, _ends_word, is_border):
         for end in range(latest, earliest - 1, -1):
-            if is_border(text, end):
+            if may_end(text, end):
                 return end
     return latest
 
@@ -55,9 +52,9 @@ def _next_start(text: str, start: int, end: int, window: int) -> int:
     """Where the part behind begins: 10 to 15 % of the window before `end`, at a word where one begins there."""
     earliest = max(start + 1, end - 3 * window // 20)
     latest = max(earliest, end - window // 10)
-    for is_border in (_ends_word, _is_between_graphemes):
+    for may_begin in (_ends_word, is_border):
         for begin in range(earliest, latest + 1):
-            if is_border(text, begin):
+            if may_begin(text, begin):
                 return begin
     return latest
 
@@ -71,35 +68,12 @@ def _ends_sentence(text: str, at: int) -> bool:
         return True
     bare = before.rstrip()
     spaced = len(bare) < len(before)
-    mark = bare.rstrip(_CLOSERS)[-1:]
-    return mark in _FULL_WIDTH_ENDS or (spaced and mark in _SENTENCE_ENDS)
+    mark = bare.rstrip(CLOSERS)[-1:]
+    return mark in _UNSPACED_ENDS or (spaced and mark in _SPACED_ENDS)
 
 
 def _ends_word(text: str, at: int) -> bool:
     """Whether `at` lies behind white space and before none, or behind a full-width end of a sentence."""
     if at <= 0 or at >= len(text) or text[at].isspace():
         return False
-    return text[at - 1].isspace() or (text[at - 1] in _FULL_WIDTH_ENDS and text[at] not in _CLOSERS)
-
-
-def _is_between_graphemes(text: str, at: int) -> bool:
-    """Whether no grapheme that people see as one character spans `at` (the rules of UAX #29 that occur in practice)."""
-    before, behind = text[at - 1], text[at]
-    if _JOINER in (before, behind) or (before, behind) == ("\r", "\n"):
-        return False
-    if unicodedata.category(behind) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= behind <= "\U0001f3ff":
-        return False
-    if "\u1160" <= behind <= "\u11ff":  # vowels and finals of Hangul syllables that are spelt out
-        return False
-    return not (_is_flag_letter(behind) and _flag_letters_before(text, at) % 2)
-
-
-def _is_flag_letter(character: str) -> bool:
-    return "\U0001f1e6" <= character <= "\U0001f1ff"
-
-
-def _flag_letters_before(text: str, at: int) -> int:
-    first = at
-    while first > 0 and _is_flag_letter(text[first - 1]):
-        first -= 1
-    return at - first
+    return text[at - 1].isspace() or (text[at - 1] in _UNSPACED_ENDS and text[at] not in CLOSERS)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 
 MAX_ID_CHARACTERS = 128
+LINE_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # of a pattern's class: where str.splitlines splits
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # json.loads joins pairs, so whatever is left stands alone
-_LINE_BREAK = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")  # where str.splitlines splits
+_LINE_BREAK = re.compile(f"[{LINE_BREAKS}]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # exactly the category Cc, which is closed for good (Unicode stability)
 _AGENT_ID = re.compile("[A-Za-z0-9_-]{1,64}")
 
