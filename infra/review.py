@@ -16,7 +16,7 @@ from infra.roles import ALIASES, NEEDS
 
 PACK = "AwsSolutions::AwsSolutions-"
 
-_PATHS = "Indices are numbered behind their alias (memories-<model>-<n>); making one needs the pattern."
+_PATHS = "Indices are numbered behind their alias (memories-<model>-<n>), and the next one has an alias."
 
 
 Finding = tuple[IConstruct, str, str]
@@ -70,9 +70,10 @@ def _of_functions(stack: MemoryStack) -> Iterator[Finding]:
     for function in memory.functions.values():
         yield function, "IAM5[Resource::*]", "X-Ray knows no resource for its traces."
         yield function, "L1", "3.13 is the newest runtime for which all pinned dependencies ship wheels and are tested."
-        if NEEDS[function.name].indexes:
-            for alias in ALIASES:
-                yield function, f"IAM5[Resource::{domain_arn(stack)}/{alias}-*]", _PATHS
+        needs = NEEDS[function.name]
+        patterns = ["_alias/{}*"] * needs.indexes + ["{}-*"] * needs.maintains
+        for path in (pattern.format(alias) for pattern in patterns for alias in ALIASES):
+            yield function, f"IAM5[Resource::{domain_arn(stack)}/{path}]", _PATHS
     table = logical_id(memory.tables.memory)
     stream = f"IAM5[Resource::<{table}.Arn>/stream/*]"
     yield memory.functions["index"], stream, "ListStreams is granted on the table's streams: a new one has a new name."
@@ -85,11 +86,7 @@ def _of_search(stack: MemoryStack) -> Iterator[Finding]:
     yield search, "L1", "The same runtime as all functions."
     yield search, "OS3", "Lambda has no addresses to list: the policy names roles and paths instead."
     if not stack.memory.stage.private:
-        yield (
-            search,
-            "OS1",
-            "A network of its own costs endpoints by the hour; signatures and roles are the fence.",
-        )
+        yield search, "OS1", "A network of its own costs endpoints by the hour; signatures and roles are the fence."
     if not size.managers:
         yield search, "OS4", "One small node is enough for a stage whose index can be rebuilt from the table."
     if size.zones == 1:

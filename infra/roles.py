@@ -6,36 +6,43 @@ of it. A transaction needs the verb of each of its actions. `tests/infra` holds 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-ALIASES = ("memories", "history")  # the search index's; behind each stand numbered indices, `memories-<model>-<n>`
+ALIASES = ("memories",)  # the search index's; behind each stand numbered indices, `memories-<model>-<n>`
 
-SEARCH_PATHS: Mapping[str, tuple[str, ...]] = {"ESHttpPost": ("_msearch",)}
-"""By verb: the paths below the domain that a search calls. The index stands in the request's lines; which ones may be
-named there the domain's own roles settle (`search_roles`)."""
+Paths = Mapping[str, tuple[str, ...]]
+"""By verb: paths below the domain."""
 
-INDEX_PATHS: Mapping[str, tuple[str, ...]] = {
-    "ESHttpHead": tuple(f"_alias/{alias}" for alias in ALIASES),
-    "ESHttpGet": tuple(path for alias in ALIASES for path in (f"_alias/{alias}", f"{alias}-*")),
-    "ESHttpPut": tuple(f"{alias}-*" for alias in ALIASES),
-    "ESHttpPost": (
-        "_aliases",
-        *(path for alias in ALIASES for path in (f"{alias}/_bulk", f"{alias}/_refresh")),
+SEARCH_PATHS: Paths = {"ESHttpPost": ("_msearch",)}
+"""The index stands in the request's lines; which may be named there the domain's own roles say (`search_roles`)."""
+
+INDEX_PATHS: Paths = {
+    "ESHttpGet": tuple(f"_alias/{alias}*" for alias in ALIASES),
+    "ESHttpPost": tuple(
+        f"{name}/{call}" for alias in ALIASES for name in (alias, f"{alias}-next") for call in ("_bulk", "_refresh")
     ),
 }
-"""What filling the index calls, and making one where there is none."""
+"""Filling an index, and the one that is made beside it."""
+
+MAINTENANCE_PATHS: Paths = {
+    "ESHttpGet": tuple(f"{alias}-*" for alias in ALIASES),
+    "ESHttpPut": tuple(f"{alias}-*" for alias in ALIASES),
+    "ESHttpPost": ("_aliases",),
+}
+"""Making an index, and putting it in the place of another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """memory, execution: verbs on that table. searches, indexes: asks or fills the search index. embeds: calls the
-    model."""
+    """memory, execution: verbs on that table. searches, indexes, maintains: asks, fills, makes a search index. embeds:
+    calls the model."""
 
     memory: tuple[str, ...] = ()
     execution: tuple[str, ...] = ()
     searches: bool = False
     indexes: bool = False
+    maintains: bool = False
     embeds: bool = False
 
 
@@ -64,36 +71,43 @@ NEEDS: Mapping[str, Needs] = {
         memory=("BatchGetItem", "BatchWriteItem", "GetItem", "Query"),
         execution=("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query"),
         indexes=True,
+        maintains=True,
         embeds=True,
     ),
 }
 
+MAINTENANCE = Needs(
+    memory=("BatchGetItem", "BatchWriteItem", "GetItem", "Query"), indexes=True, maintains=True, embeds=True
+)
+"""What `agent-memory reindex` and `redrive` call, for a person's role that the owner names."""
 
-def search_roles(searchers: list[str], indexers: list[str]) -> dict[str, dict[str, object]]:
+
+def search_roles(
+    searchers: Sequence[str], indexers: Sequence[str], maintainers: Sequence[str]
+) -> dict[str, dict[str, object]]:
     """The roles that the domain itself keeps (fine-grained access control), each with the IAM roles mapped to it. Here
     stands what a path cannot say: which indices the lines of `_msearch` and `_bulk` may name."""
-    patterns = [f"{alias}*" for alias in ALIASES]
     return {
-        "agent_memory_search": {
-            "backend_roles": searchers,
-            "cluster_permissions": ["indices:data/read/msearch"],
-            "index_permissions": [{"index_patterns": patterns, "allowed_actions": ["indices:data/read/search"]}],
-        },
-        "agent_memory_index": {
-            "backend_roles": indexers,
-            "cluster_permissions": ["indices:data/write/bulk"],
-            "index_permissions": [{"index_patterns": patterns, "allowed_actions": list(INDEX_ACTIONS)}],
-        },
+        "agent_memory_search": _search_role(searchers, ["indices:data/read/msearch"], ["indices:data/read/search"]),
+        "agent_memory_index": _search_role(indexers, ["indices:data/write/bulk"], INDEX_ACTIONS),
+        "agent_memory_maintenance": _search_role(maintainers, [], MAINTENANCE_ACTIONS),
     }
 
 
 INDEX_ACTIONS = (
-    "indices:admin/aliases",
     "indices:admin/aliases/get",
-    "indices:admin/create",
-    "indices:admin/delete",  # of the index that another takes the place of, in the same call that moves the alias
-    "indices:admin/get",
     "indices:admin/refresh*",
     "indices:data/write/bulk*",
     "indices:data/write/index",
 )
+MAINTENANCE_ACTIONS = (
+    "indices:admin/aliases",
+    "indices:admin/create",
+    "indices:admin/delete",  # of the index that another takes the place of, in the call that moves the alias
+    "indices:admin/get",
+)
+
+
+def _search_role(mapped: Sequence[str], cluster: Sequence[str], actions: Sequence[str]) -> dict[str, object]:
+    permissions = {"index_patterns": [f"{alias}*" for alias in ALIASES], "allowed_actions": list(actions)}
+    return {"backend_roles": mapped, "cluster_permissions": list(cluster), "index_permissions": [permissions]}

@@ -32,6 +32,8 @@ WHAT_TO_DO: Mapping[str, str] = {
     "logs of upkeep and of index.",
     "RefusedByIndex": "The index refused a record. It stays recallable from the table; the log of index names its id "
     "and the reason. Mend that, then rebuild the index.",
+    "NotIndexable": "A fault of ours keeps commits from the index; they stay recallable from the table. The log of "
+    "index names them and the fault.",
     "IndexingFailed": "Lambda gave up on a batch of the stream. Its commits still wait in the table and upkeep takes "
     "them up: read the cause in the log of index, then delete the message.",
     "UpkeepFailed": "The scheduler could not call upkeep. Read the cause in the message, run upkeep once, delete it.",
@@ -90,6 +92,7 @@ class Alarms(Construct):
         self._alarm("Unindexed", self._own(metrics.UNINDEXED, "Maximum"), 1000, times=3)
         self._alarm("OldestUnindexed", self._own(metrics.OLDEST_UNINDEXED, "Minimum"), 1800, times=6, silence=True)
         self._alarm("RefusedByIndex", self._own(metrics.REFUSED, "Sum"), 1)
+        self._alarm("NotIndexable", self._own(metrics.BROKEN, "Sum"), 1)
 
     def _api(self, api: Api) -> None:
         self._alarm("ServerErrors", api.rest.metric_server_error(period=PERIOD, statistic="Sum"), 5)

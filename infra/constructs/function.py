@@ -6,7 +6,7 @@ clock and the random numbers that ids are made of, and costs money while nobody 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aws_cdk import Duration
@@ -78,12 +78,13 @@ class MemoryFunction(Construct):
         )
         self.callable = lambda_.Alias(self, "Live", alias_name=ALIAS, version=self.function.current_version)
 
-    def allow(self, actions: list[str], resources: list[str], conditions: Mapping[str, object] | None = None) -> None:
-        statement = iam.PolicyStatement(actions=actions, resources=resources, conditions=conditions)
-        self.role.add_to_policy(statement)
-
     def _join_network(self) -> None:
         """Lambda makes the network interfaces with the function's role, and IAM knows no narrower resource for it."""
         verbs = ("CreateNetworkInterface", "DescribeNetworkInterfaces", "DescribeSubnets", "DeleteNetworkInterface")
         more = ("AssignPrivateIpAddresses", "UnassignPrivateIpAddresses")
-        self.allow([f"ec2:{verb}" for verb in (*verbs, *more)], ["*"])
+        allow(self.role, [f"ec2:{verb}" for verb in (*verbs, *more)], "*")
+
+
+def allow(role: iam.IRole, actions: Sequence[str], on: str, conditions: Mapping[str, object] | None = None) -> None:
+    statement = iam.PolicyStatement(actions=list(actions), resources=[on], conditions=conditions)
+    role.add_to_principal_policy(statement)

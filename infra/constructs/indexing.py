@@ -15,7 +15,7 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk.aws_lambda_event_sources import SqsDlq
 from constructs import Construct
 
-from infra.constructs.function import MemoryFunction
+from infra.constructs.function import MemoryFunction, allow
 from infra.constructs.tables import Tables
 
 UNINDEXED = "U#"  # how the sort keys of commits that wait for the index begin; a test holds it to `store/keys.py`
@@ -31,11 +31,10 @@ class Indexing(Construct):
     def __init__(self, scope: Construct, id: str, *, tables: Tables, index: MemoryFunction) -> None:
         super().__init__(scope, id)
         self.failed = failure_queue(self, "Failed")
-        index.allow(
-            ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"], [tables.stream_arn]
-        )
-        index.allow(["dynamodb:ListStreams"], [f"{tables.memory.table_arn}/stream/*"])
-        index.allow(["sqs:SendMessage"], [self.failed.queue_arn])
+        reads = ("DescribeStream", "GetRecords", "GetShardIterator")
+        allow(index.role, [f"dynamodb:{verb}" for verb in reads], tables.stream_arn)
+        allow(index.role, ["dynamodb:ListStreams"], f"{tables.memory.table_arn}/stream/*")
+        allow(index.role, ["sqs:SendMessage"], self.failed.queue_arn)
         self.source = lambda_.EventSourceMapping(
             self,
             "Source",

@@ -21,13 +21,13 @@ from agent_memory.runtime import metrics, settings
 from infra import bundling
 from infra.constructs.alarms import Alarms
 from infra.constructs.api import Api
-from infra.constructs.function import MemoryFunction
+from infra.constructs.function import MemoryFunction, allow
 from infra.constructs.indexing import Indexing
 from infra.constructs.search import Search
 from infra.constructs.tables import Tables
 from infra.constructs.upkeep import Upkeep
 from infra.grants import PLATFORM, Granter, On, Part
-from infra.roles import INDEX_PATHS, NEEDS, SEARCH_PATHS
+from infra.roles import MAINTENANCE, NEEDS, Needs
 from infra.stages import StageSettings
 
 
@@ -44,8 +44,8 @@ class AgentMemory(Construct):
             name: MemoryFunction(self, name.title(), name=name, stage=stage, vpc=vpc) for name in sorted(NEEDS)
         }
         for function in self.functions.values():
-            self._allow(function)
-        self.search.build(searchers=self._roles("searches"), indexers=self._roles("indexes"))
+            self._allow(function.role, NEEDS[function.name])
+        self.search.build()
         self._build_functions()
         self.indexing = Indexing(self, "Indexing", tables=self.tables, index=self.functions["index"])
         self.upkeep = Upkeep(self, "Schedule", upkeep=self.functions["upkeep"])
@@ -96,21 +96,22 @@ class AgentMemory(Construct):
         """Approving and writing platform memory."""
         self._granter.give(grantee, ["APPROVE"], PLATFORM)
 
+    def grant_maintenance(self, role: iam.IRole) -> None:
+        """Let a person's role run `agent-memory reindex` and `redrive`. It reaches the memory table and the domain
+        without the interface: for operators, and nobody else has it unless it is given here."""
+        self._allow(role, MAINTENANCE)
+
     # ------------------------------------------------------------ wiring
 
-    def _allow(self, function: MemoryFunction) -> None:
-        needs = NEEDS[function.name]
+    def _allow(self, role: iam.IRole, needs: Needs) -> None:
         for table, verbs in ((self.tables.memory, needs.memory), (self.tables.execution, needs.execution)):
             if verbs:
-                function.allow([f"dynamodb:{verb}" for verb in verbs], [table.table_arn])
-        if needs.searches:
-            self.search.open(function.role, SEARCH_PATHS)
-        if needs.indexes:
-            self.search.open(function.role, INDEX_PATHS)
+                allow(role, [f"dynamodb:{verb}" for verb in verbs], table.table_arn)
+        self.search.open(role, needs)
         if needs.embeds:
-            function.allow(["bedrock:InvokeModel"], [self._model_arn])
+            allow(role, ["bedrock:InvokeModel"], self._model_arn)
         if key := self.tables.key:
-            function.allow([f"kms:{verb}" for verb in KEY_VERBS], [key.key_arn], self.tables.key_conditions())
+            allow(role, [f"kms:{verb}" for verb in KEY_VERBS], key.key_arn, self.tables.key_conditions())
 
     def _build_functions(self) -> None:
         layer = lambda_.LayerVersion(
@@ -144,9 +145,6 @@ class AgentMemory(Construct):
     @property
     def _model_arn(self) -> str:
         return f"arn:{Aws.PARTITION}:bedrock:{Aws.REGION}::foundation-model/{self.stage.embedder_model}"
-
-    def _roles(self, need: str) -> list[str]:
-        return [function.role.role_arn for function in self.functions.values() if getattr(NEEDS[function.name], need)]
 
 
 KEY_VERBS = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey", "ReEncryptFrom", "ReEncryptTo")

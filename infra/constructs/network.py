@@ -7,8 +7,11 @@ some 7 US$ a month each in every zone. The account needs the service-linked role
 
 from __future__ import annotations
 
+from aws_cdk import Fn
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
+
+ZONES = 3
 
 _SERVICES = {
     "Bedrock": ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME,
@@ -21,7 +24,8 @@ def private_network(scope: Construct, id: str) -> ec2.Vpc:
     vpc = ec2.Vpc(
         scope,
         id,
-        max_azs=3,
+        # By number: of a stack that names no region CDK would take two only.
+        availability_zones=[Fn.select(number, Fn.get_azs()) for number in range(ZONES)],
         nat_gateways=0,
         subnet_configuration=[isolated],
         restrict_default_security_group=False,  # its custom resource would bring a function of somebody else's

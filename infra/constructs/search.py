@@ -16,10 +16,10 @@ the words that were asked (IF-1). Whoever sets thresholds to look for a cause ta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from aws_cdk import Aws, CustomResource, Duration, Fn, RemovalPolicy, Stack
+import jsii
+from aws_cdk import Aws, CustomResource, Duration, Fn, IStableListProducer, Lazy, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -28,12 +28,32 @@ from aws_cdk import aws_opensearchservice as opensearch
 from constructs import Construct
 
 from infra.constructs.logging import log_group
-from infra.roles import search_roles
-from infra.stages import StageSettings
+from infra.roles import INDEX_PATHS, MAINTENANCE_PATHS, SEARCH_PATHS, Needs, Paths, search_roles
+from infra.stages import StageError, StageSettings
 
 VERSION = "OpenSearch_2.19"
 _ACCESS = Path(__file__).parents[1] / "search_access.py"
 _LOGS = {"SEARCH_SLOW_LOGS": "SlowSearches", "INDEX_SLOW_LOGS": "SlowWrites", "ES_APPLICATION_LOGS": "Errors"}
+
+
+SECURITY_PATHS: Paths = {"ESHttpPut": ("_plugins/_security/api/*",)}
+
+
+@jsii.implements(IStableListProducer)
+class Mapped:
+    """IAM roles that are mapped to one role of the domain, as they stand when the template is written."""
+
+    def __init__(self) -> None:
+        self._roles: list[iam.IRole] = []
+
+    def add(self, role: iam.IRole) -> None:
+        self._roles.append(role)
+
+    def arns(self) -> list[str]:
+        return Lazy.list(self)
+
+    def produce(self) -> list[str]:
+        return [role.role_arn for role in self._roles]
 
 
 class Search(Construct):
@@ -49,20 +69,32 @@ class Search(Construct):
         self.arn = f"arn:{Aws.PARTITION}:es:{Aws.REGION}:{Aws.ACCOUNT_ID}:domain/{self.name}"
         self.master = iam.Role(self, "Master", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         self._statements: list[iam.PolicyStatement] = []
+        self._searchers, self._indexers, self._maintainers = Mapped(), Mapped(), Mapped()
 
-    def open(self, role: iam.Role, paths: Mapping[str, tuple[str, ...]]) -> None:
-        """Let the role call these paths, by verb: in its own policy and in the domain's."""
-        for verb, below in paths.items():
-            actions, resources = [f"es:{verb}"], [f"{self.arn}/{path}" for path in below]
-            role.add_to_policy(iam.PolicyStatement(actions=actions, resources=resources))
-            self._statements.append(iam.PolicyStatement(actions=actions, resources=resources, principals=[role]))
+    def open(self, role: iam.IRole, needs: Needs) -> None:
+        """Let the role call what it needs of the domain. After `build` too; then its own policy alone says so, which
+        IAM takes as well within one account."""
+        for needed, paths, mapped in (
+            (needs.searches, SEARCH_PATHS, self._searchers),
+            (needs.indexes, INDEX_PATHS, self._indexers),
+            (needs.maintains, MAINTENANCE_PATHS, self._maintainers),
+        ):
+            if needed:
+                self._allow(role, paths)
+                mapped.add(role)
 
-    def build(self, *, searchers: list[str], indexers: list[str]) -> None:
-        """Make the domain, and its own roles for the IAM roles that search and that index (their ARNs)."""
-        self.open(self.master, {"ESHttpPut": ("_plugins/_security/api/*",)})
+    def build(self) -> None:
+        """Make the domain, and its own roles."""
+        self._allow(self.master, SECURITY_PATHS)
         self.domain = self._domain()
         self.endpoint = Fn.join("", ["https://", self.domain.attr_domain_endpoint])
-        self._map(search_roles(searchers, indexers))
+        self._map(search_roles(self._searchers.arns(), self._indexers.arns(), self._maintainers.arns()))
+
+    def _allow(self, role: iam.IRole, paths: Paths) -> None:
+        for verb, below in paths.items():
+            actions, resources = [f"es:{verb}"], [f"{self.arn}/{path}" for path in below]
+            role.add_to_principal_policy(iam.PolicyStatement(actions=actions, resources=resources))
+            self._statements.append(iam.PolicyStatement(actions=actions, resources=resources, principals=[role]))
 
     def _domain(self) -> opensearch.CfnDomain:
         size, types = self._stage.search, opensearch.CfnDomain
@@ -130,7 +162,10 @@ class Search(Construct):
             return None
         group = ec2.SecurityGroup(self, "Firewall", vpc=self._vpc, allow_all_outbound=False)
         group.add_ingress_rule(ec2.Peer.ipv4(self._vpc.vpc_cidr_block), ec2.Port.tcp(443), "the functions")
-        subnets = self._vpc.isolated_subnets[: self._stage.search.zones]
+        zones = self._stage.search.zones
+        subnets = self._vpc.isolated_subnets[:zones]
+        if len(subnets) < zones:
+            raise StageError(f"search.zones: the network has isolated subnets in {len(subnets)} of {zones} zones.")
         return opensearch.CfnDomain.VPCOptionsProperty(
             subnet_ids=[subnet.subnet_id for subnet in subnets], security_group_ids=[group.security_group_id]
         )

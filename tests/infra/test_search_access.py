@@ -12,8 +12,9 @@ import pytest
 from infra import search_access
 from infra.roles import search_roles
 
+ROLE = "arn:aws:iam::111122223333:role"
 INLINE = 4096  # characters of a function's code in a template (CloudFormation)
-ROLES = search_roles(["arn:aws:iam::111122223333:role/recall"], ["arn:aws:iam::111122223333:role/index"])
+ROLES = search_roles([f"{ROLE}/recall"], [f"{ROLE}/index"], [f"{ROLE}/upkeep"])
 
 
 @contextmanager
@@ -64,17 +65,12 @@ def test_it_fits_into_a_template():
 def test_each_role_is_made_and_mapped_by_signed_calls():
     with listening() as (domain, taken), listening() as (cloudformation, answers):
         search_access.handler(event("Create", domain, cloudformation), None)
-    api = "/_plugins/_security/api"
-    assert {path: body for path, body, _ in taken} == {
-        f"{api}/roles/agent_memory_search": {
-            key: ROLES["agent_memory_search"][key] for key in ("cluster_permissions", "index_permissions")
-        },
-        f"{api}/rolesmapping/agent_memory_search": {"backend_roles": ["arn:aws:iam::111122223333:role/recall"]},
-        f"{api}/roles/agent_memory_index": {
-            key: ROLES["agent_memory_index"][key] for key in ("cluster_permissions", "index_permissions")
-        },
-        f"{api}/rolesmapping/agent_memory_index": {"backend_roles": ["arn:aws:iam::111122223333:role/index"]},
-    }
+    api, made = "/_plugins/_security/api", {path: body for path, body, _ in taken}
+    for name, role in ROLES.items():
+        assert made.pop(f"{api}/rolesmapping/{name}") == {"backend_roles": role["backend_roles"]}
+        rights = made.pop(f"{api}/roles/{name}")
+        assert rights == {key: role[key] for key in ("cluster_permissions", "index_permissions")}
+    assert made == {}
     assert all("/eu-central-1/es/aws4_request" in headers["Authorization"] for _, _, headers in taken)
     assert [body["Status"] for _, body, _ in answers] == ["SUCCESS"]
 
@@ -82,7 +78,7 @@ def test_each_role_is_made_and_mapped_by_signed_calls():
 def test_a_domain_that_is_not_ready_is_asked_again():
     with listening(refusals=3) as (domain, taken):
         search_access.give_roles(domain, ROLES, pause_s=0)
-    assert len(taken) == 4
+    assert len(taken) == 2 * len(ROLES)
 
 
 def test_a_failure_is_told_to_cloudformation(monkeypatch):

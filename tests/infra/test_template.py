@@ -126,9 +126,9 @@ def test_the_domain_opens_paths_to_roles_and_to_nobody_else(template):
 
 def test_each_domain_role_is_mapped_to_the_functions_that_need_it(template):
     roles = text(template.the("AWS::CloudFormation::CustomResource")["Roles"])
-    search, index = roles.split("agent_memory_index")
-    assert search.count(".Arn}") == 3
-    assert index.count(".Arn}") == 2
+    search, rest = roles.split("agent_memory_index")
+    index, maintenance = rest.split("agent_memory_maintenance")
+    assert [part.count(".Arn}") for part in (search, index, maintenance)] == [3, 2, 1]
     assert '"allowed_actions":["indices:data/read/search"]' in search
 
 
