@@ -284,6 +284,21 @@ def test_what_is_written_and_not_read_is_not_seen_by_the_turn_that_wrote_it_eith
         assert look.refused(tool, input)["code"] == "not_found"
 
 
+@rule("SC-3", "SC-5")
+def test_nothing_lands_in_a_broader_scope_because_an_id_was_missing(world):
+    agent = world.configure(memory={"scope": {"read": ["user", "agent"], "write": ["agent", "user"]}})
+    turn = world.begin(agent)  # for no user
+    for scope in ({}, {"scope": "user"}):
+        refused = turn.refused("add_memory", {"summary": "Invoices by post.", "kind": "fact", **scope})
+        assert (refused["code"], refused["argument"]) == ("scope_not_allowed", "scope")
+        assert "agent" in refused["message"]
+    turn.add("Chosen by name.", scope="agent")
+    assert [record["id"] for record in turn.commit()["memories"]] == world.begin(agent).search()
+    assert read_memory(world.services, agent, world.begin(agent).search()[0])["scope"] == "agent"
+    for_a_user = world.remember(agent, "Invoices by mail.", turn={"user_id": "u-1"})
+    assert read_memory(world.services, agent, for_a_user)["scope"] == "user"  # the narrowest that is written
+
+
 @rule("TL-2")
 def test_a_record_cannot_replace_one_of_a_broader_scope(world):
     agent = world.configure()

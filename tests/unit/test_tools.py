@@ -334,6 +334,9 @@ def test_a_scope_that_is_not_written_is_refused_naming_the_choices():
         assert (refusal.code, refusal.argument) == ("scope_not_allowed", "scope")
         assert refusal.message == "scope takes session or agent here."
     assert call("add_memory", {**fact, "scope": "session"}, agent(write=["session"])).scope == "session"
+    for write in (["platform"], ["session", "platform"]):  # takes approval, which is not built
+        refusal = refused("add_memory", {**fact, "scope": "platform"}, agent(write=write))
+        assert (refusal.code, refusal.argument) == ("scope_not_allowed", "scope")
 
 
 @pytest.mark.rule("CF-2")

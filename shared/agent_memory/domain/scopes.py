@@ -71,15 +71,14 @@ def places_of(ids: TurnIds, scopes: Iterable[str]) -> list[Place]:
     return [place for scope in wanted if (place := ids.place(scope))]
 
 
-def place_for_new(ids: TurnIds, writable: Sequence[str], chosen: str | None) -> Place:
-    """Where a record that the agent saves goes: the chosen scope, else the narrowest that is written (SC-3).
+def place_for_new(ids: TurnIds, allowed: Sequence[Scope], chosen: str | None) -> Place:
+    """Where a record that the agent saves goes: the chosen scope, else the narrowest that is allowed (SC-3).
 
-    Raises `ToolRefused` (scope_not_allowed) naming what could be chosen: nothing lands in a broader scope because an id
-    was missing. Platform memory takes approval, which is not built yet: it is not among the choices."""
-    allowed = [scope for scope in Scope if scope in writable and scope is not Scope.PLATFORM]
+    allowed: narrow to broad. Raises `ToolRefused` (scope_not_allowed) naming what could be chosen: nothing lands in a
+    broader scope because an id was missing."""
     possible = [scope.value for scope in allowed if ids.place(scope)]
-    scope = Scope(chosen) if chosen else (allowed[0] if allowed else None)
-    place = ids.place(scope) if scope in allowed else None
+    scope = Scope(chosen) if chosen else next(iter(allowed), None)
+    place = ids.place(scope) if scope and scope in allowed else None
     if place is None:
         choices = f"scope takes {', '.join(possible)} here" if possible else "this agent saves nothing in this turn"
         raise ToolRefused("scope_not_allowed", f"That scope cannot be written: {choices}.", argument="scope")

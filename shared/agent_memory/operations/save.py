@@ -16,7 +16,7 @@ from agent_memory.domain.retention import ends_at
 from agent_memory.domain.scopes import Place, place_for_new
 from agent_memory.domain.staging import Remove, Save, Staged
 from agent_memory.domain.times import written
-from agent_memory.domain.tools import AddMemory
+from agent_memory.domain.tools import AddMemory, savable_scopes
 from agent_memory.domain.turns import MAX_TOOL_CHANGES, not_open
 
 from .embed import Usage, embed_record
@@ -49,7 +49,7 @@ def add(
 
     by: who writes, as `written_by` says it."""
     now = services.clock.now()
-    place = place_for_new(entered.turn.ids, entered.config.memory.scope.write, request.scope)
+    place = place_for_new(entered.turn.ids, savable_scopes(entered.config), request.scope)
     record = _record(services, entered, request, place, by, now)
     fingerprint = fingerprint_of(record, request.expires_at)
     view, (vectors, usage) = services.together(
