@@ -56,21 +56,12 @@ class AgentConfig(Body):
     def kinds(self) -> list[str]:
         return list(self.memory.kinds)
 
-    @property
-    def label_descriptions(self) -> dict[str, str]:
-        return {name: label.description for name, label in self.memory.labels.items()}
-
     def precedence(self, kind: str) -> Literal["broader", "narrower"]:
         """Of a kind no longer declared, too: its records are still there (CF-3)."""
         declared = self.memory.kinds.get(kind)
         if declared is not None:
             return declared.precedence
         return "broader" if kind == "constraint" else "narrower"
-
-    @property
-    def readable(self) -> list[Scope]:
-        """The scopes that turns see, narrow to broad."""
-        return [scope for scope in Scope if scope in self.memory.scope.read]
 
     @property
     def writable(self) -> list[Scope]:

@@ -65,10 +65,6 @@ class Turn:
         by |= {"conversation": conversation, "tool_execution_id": tool_execution_id}
         return {name: value for name, value in by.items() if value is not None}
 
-    def require_open(self) -> None:
-        if self.status is not TurnStatus.OPEN:
-            raise not_open(self)
-
 
 def times_out_at(turn_id: str) -> datetime:
     """24 hours after the turn was begun: `started_at` is the harness's to tell, the id is ours."""
@@ -97,8 +93,7 @@ def not_open(turn: Turn) -> Conflict:
 
 
 def answer(turn: Turn, memories: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The turn as the API shows it. Of a turn without parts that are not built yet (review, preview, history) the
-    fields say so: nothing was reviewed, kept or lived apart."""
+    """The turn as the API shows it. Parts that are not built yet (review, preview, replay, history) have no field."""
     shown = {name: getattr(turn, name) for name in _SHOWN}
     return {**shown, "status": turn.status.value, "memories": list(memories), "conflicts": list(turn.conflicts)}
 

@@ -14,16 +14,6 @@ from agent_memory.domain.turns import Turn, rollback_event
 from .enter import find_turn
 from .services import Services
 
-EVENT_TYPES = (
-    "message",
-    "execution",
-    "output_use",
-    "usage",
-    "recall.omitted",
-    "conflict",
-    "turn.committed",
-    "turn.rolled_back",
-)
 _LISTS = ("memories", "sources")  # of an execution's output
 
 

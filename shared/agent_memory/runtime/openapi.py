@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from agent_memory import __version__
+from agent_memory.domain.tools import TOOLS
 
 from . import problems
 from .requests import NoQuery, Query
@@ -25,7 +26,7 @@ _PATH: dict[str, Schema] = {
     "turn": {"type": "string", "pattern": _ULID},
     "id": {"type": "string", "pattern": _ULID},
     "n": {"type": "integer", "minimum": 1},
-    "tool": {"type": "string", "enum": ["search_memory", "add_memory", "read_memory", "delete_memory"]},
+    "tool": {"type": "string", "enum": list(TOOLS)},
 }
 _EVERYWHERE = (400, 401, 403, 404, 405, 413, 429, 503)
 _ETAG = {"ETag": {"description": "The version, quoted.", "schema": {"type": "string"}}}

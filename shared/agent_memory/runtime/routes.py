@@ -94,6 +94,7 @@ ROUTES: tuple[Route, ...] = (
         "List the versions of the configuration, newest first",
         grants=("CONFIGURE", "SELECT"),
         query=PageQuery,
+        codes=("invalid_cursor",),
     ),
     Route(
         "GET",
