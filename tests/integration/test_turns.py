@@ -345,6 +345,17 @@ def test_of_two_equal_records_the_one_that_is_left_is_answered(world):
         look = world.begin(agent)
 
 
+@rule("CF-2", "TL-4")
+def test_an_agent_that_writes_no_scope_deletes_nothing(world):
+    agent = world.configure()
+    saved = world.remember(agent, "Invoices by post.")
+    world.configure(agent=agent, memory={"scope": {"read": ["session"], "write": []}})
+    turn = world.begin(agent)
+    assert turn.refused("delete_memory", {"id": saved})["code"] == "scope_not_allowed"
+    assert turn.commit()["memories"] == []
+    assert world.begin(agent).search() == [saved]
+
+
 @rule("TL-2", "TL-4")
 def test_what_is_seen_and_not_written_is_neither_replaced_nor_deleted(world):
     written = {"scope": {"read": ["session", "agent"], "write": ["session", "agent"]}}
@@ -403,6 +414,27 @@ def test_every_call_is_an_execution_also_one_that_is_refused_and_keeps_no_text_o
     assert [("output" in e, "error" in e) for e in kept] == [(True, False), (False, True)]
     assert kept[0]["output"]["memories"] == [{"id": saved, "version": 1}]
     assert turn.transcript("execution")[0]["output"]["memories"][0]["summary"] == "Invoices by post."
+
+
+@rule("TL-1")
+def test_records_read_by_id_come_in_the_order_asked_and_the_rest_is_missing_without_a_reason(world):
+    agent = world.configure()
+    note, event, gone, old = (
+        world.remember(agent, f"Note {n}.", kind=("fact", "event")[n == 1], expires_at=end)
+        for n, end in enumerate([None, None, None, written(world.clock.now() + timedelta(hours=1))])
+    )
+    theirs = world.remember(agent, "Of another session.", "s2")
+    world.clock.advance(hours=2)
+    turn = world.begin(agent)
+    turn.remove(gone)
+    staged = turn.add("Not yet committed.")
+    asked = [gone, event, "no id", staged, note, theirs, old, event]
+    found = turn.tool("search_memory", {"ids": asked})
+    assert [record["id"] for record in found["memories"]] == [event, staged, note]
+    assert found["missing"] == [gone, "no id", theirs, old]
+    assert found["next"] is None
+    facts = turn.tool("search_memory", {"ids": [event, note], "kind": "fact"})
+    assert ([record["id"] for record in facts["memories"]], facts["missing"]) == ([note], [event])
 
 
 @rule("TL-1", "IF-4")
