@@ -29,9 +29,10 @@ class Template:
 
     def statements(self) -> Iterator[tuple[str, Json]]:
         """Each statement of a role's or user's policy, with the policy's logical id."""
-        for id, policy in self.of_type("AWS::IAM::Policy").items():
-            for statement in policy["PolicyDocument"]["Statement"]:
-                yield id, statement
+        for kind in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"):
+            for id, policy in self.of_type(kind).items():
+                for statement in policy["PolicyDocument"]["Statement"]:
+                    yield id, statement
 
 
 @dataclass(frozen=True)
