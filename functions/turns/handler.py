@@ -7,7 +7,7 @@ from agent_memory.operations.begin import Beginning, begin
 from agent_memory.operations.end import end
 from agent_memory.operations.enter import find_turn
 from agent_memory.operations.messages import add_messages
-from agent_memory.operations.turns import turn_answer
+from agent_memory.operations.turns import begun_answer, turn_answer
 from agent_memory.runtime.calls import Answer, Call
 from agent_memory.runtime.http import handler as handler_of
 from agent_memory.runtime.requests import BeginBody, EndBody, MessagesBody
@@ -17,9 +17,7 @@ from agent_memory.runtime.wiring import services
 def post_turn(call: Call) -> Answer:
     body = call.body_as(BeginBody)
     beginning = Beginning(**{name: getattr(body, name) for name in BeginBody.model_fields})
-    turn = begin(services(), call.agent, beginning)
-    # An end commits before it answers as long as there is no review: no turn is left ending.
-    return Answer(201, {**turn_answer(services(), turn), "still_ending": []})
+    return Answer(201, begun_answer(begin(services(), call.agent, beginning)))
 
 
 def get_turn(call: Call) -> Answer:

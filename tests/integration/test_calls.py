@@ -3,8 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from http_api import Api, ok
 from world import World
 
+from agent_memory.local.gateway import Gateway
+from agent_memory.runtime import wiring
 from agent_memory.store.agents import Agents
 from agent_memory.store.records import Records
 from agent_memory.store.turns import Turns
@@ -148,3 +151,53 @@ def test_an_indexed_commit_costs_two_reads_one_write_of_the_index_and_one_of_the
         turn.add(f"Fact {n}.", scope=("session", "agent")[n % 2])
     turn.commit()
     assert calls_of(calls, world.index_all) == ["get_many", "get_many", "apply", "write_many"]
+
+
+@pytest.fixture
+def api(counted):
+    """The HTTP interface of the counted world: what handlers read besides counts too."""
+    wiring.use(wiring.Wired(counted[0].services, "test"))
+    yield Api(Gateway().app())
+    wiring.use(None)
+
+
+def test_over_http_no_route_costs_more_than_its_operation(counted, api):
+    _, calls = counted
+    agent = api.configure(memory={"search": {"mode": "hybrid", "min_score": -1}})
+    path = f"/v1/agents/{agent}"
+    said = {"messages": [{"role": "user", "text": "Invoices by post, please."}]}
+    api.begin(agent).end()  # its configuration is read
+    begun = []
+    cost = {"begin": calls_of(calls, lambda: begun.append(api.begin(agent, "s2", **said)))}
+    (turn,) = begun
+    record = turn.add("Wants invoices by post.")["id"]
+    for name, action in {
+        "read an open turn": lambda: ok(api.get(turn.path)),
+        "messages": lambda: ok(api.post(f"{turn.path}/messages", said)),
+        "end": turn.end,
+        "read a committed turn": lambda: ok(api.get(turn.path)),
+        "transcript": lambda: ok(api.get(f"{turn.path}/transcript")),
+        "list": lambda: ok(api.get(f"{path}/memories")),
+        "read a record": lambda: ok(api.get(f"{path}/memories/{record}")),
+        "versions": lambda: ok(api.get(f"{path}/memories/{record}/versions")),
+        "version": lambda: ok(api.get(f"{path}/memories/{record}/versions/1")),
+        "configuration": lambda: ok(api.get(f"{path}/config")),
+        "its versions": lambda: ok(api.get(f"{path}/config/versions")),
+        "tools": lambda: ok(api.get(f"{path}/tools")),
+    }.items():
+        cost[name] = calls_of(calls, action)
+    assert cost == {
+        "begin": ["query", "get", "transact"],
+        "read an open turn": ["get", "query"],
+        "messages": ["increment", "transact"],
+        "end": ["get", "query", "transact"],
+        "read a committed turn": ["get"],
+        "transcript": ["get", "query", "query", "get_many", "get_many"],
+        "list": ["query", "query", "get_many"],
+        "read a record": ["get_many", "get_many"],
+        "versions": ["get_many", "get_many"],
+        "version": ["get_many", "get_many"],
+        "configuration": ["query"],
+        "its versions": ["query"],
+        "tools": ["query"],
+    }

@@ -24,8 +24,9 @@ def list_versions(services: Services, agent_id: str, *, limit: int = 50, after: 
     behind = position(after, binding) if after is not None else None
     if after is not None and behind is None:
         raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
-    configuration_of(services, agent_id)
     several = services.agents.versions(agent_id, before=int(behind) if behind else None, limit=limit + 1)
+    if not several:
+        configuration_of(services, agent_id)  # says so where there is no such agent
     more = cursor(str(several[limit - 1].version), binding) if len(several) > limit else None
     return {"versions": [_version(configured) for configured in several[:limit]], "next": more}
 

@@ -127,6 +127,8 @@ def _newest_first(services: Services, agent_id: str, before: str | None) -> Iter
     while places := services.records.of_agent(agent_id, before=before, limit=_PAGE):
         found = services.records.read(places)
         yield from ((id, found.get(id)) for id in places)
+        if len(places) < _PAGE:
+            return
         before = list(places)[-1]
 
 
