@@ -91,7 +91,10 @@ def below_floor(mode: Mode, candidates: Iterable[Candidate], *, floor: float) ->
     """How many candidates are no result for their cosine alone (CF-6)."""
     least = round(floor, 6)
     return sum(
-        found.cosine is not None and round(found.cosine, 6) < least and not (mode == "hybrid" and any(found.counts))
+        found.cosine is not None
+        and found.cosine < least  # what lies below when rounded lies below before, and rounding takes long
+        and round(found.cosine, 6) < least
+        and not (mode == "hybrid" and any(found.counts))
         for found in (() if mode == "lexical" else candidates)
     )
 
