@@ -32,7 +32,8 @@ def test_a_functions_code_imports_without_the_one_machine_edition(name):
     folder = bundling.code(name)
     assert not (folder / "agent_memory" / "local").exists()
     assert not list(folder.rglob("sqlite_*.py"))
-    program = f"import sys; sys.path[:0] = [{str(folder)!r}]; import functions.{name}.handler as h; print(h.__file__ * callable(h.handler))"
+    imported = f"import sys; sys.path[:0] = [{str(folder)!r}]; import functions.{name}.handler as module"
+    program = f"{imported}; print(module.__file__ if callable(module.handler) else None)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd="/", check=False)
     assert done.stdout.strip() == str(folder / "functions" / name / "handler.py"), done.stderr
     assert {path.name for path in (folder / "functions").iterdir() if path.is_dir()} - {"__pycache__"} == {name}
