@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from agent_memory.operations.recall import recall
+from agent_memory.runtime import metrics
 from agent_memory.runtime.calls import Answer, Call
 from agent_memory.runtime.http import handler as handler_of
 from agent_memory.runtime.requests import RecallBody
@@ -20,7 +23,16 @@ def post_recall(call: Call) -> Answer:
         conversation=body.conversation,
         explain=body.explain,
     )
+    metrics.write(_counted(recalled))
     return Answer(200, recalled)
+
+
+def _counted(recalled: dict[str, Any]) -> dict[metrics.Metric, int]:
+    reason = recalled["degraded_reason"]
+    if reason is None:
+        return {metrics.RECALLS: 1}
+    degraded = {metrics.RECALLS: 1, metrics.DEGRADED: 1, metrics.DEGRADED_BY[reason]: 1}
+    return degraded | ({metrics.EMBEDDER_UNAVAILABLE: 1} if reason == "embedder_down" else {})
 
 
 handler = handler_of({"recall": post_recall})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from agent_memory.domain.turns import Turn
+from agent_memory.domain.turns import Turn, TurnStatus
 from agent_memory.operations.begin import Beginning, begin
 from agent_memory.operations.end import end
 from agent_memory.operations.enter import find_turn
 from agent_memory.operations.messages import add_messages
 from agent_memory.operations.turns import begun_answer, turn_answer
+from agent_memory.runtime import metrics
 from agent_memory.runtime.calls import Answer, Call
 from agent_memory.runtime.http import handler as handler_of
 from agent_memory.runtime.requests import BeginBody, EndBody, MessagesBody
@@ -32,6 +33,9 @@ def post_messages(call: Call) -> Answer:
 def post_end(call: Call) -> Answer:
     body = call.body_as(EndBody)
     ended = end(services(), call.agent, call.turn, outcome=body.outcome, error=body.error, messages=body.messages)
+    if ended.by_this_call and ended.turn.status is TurnStatus.COMMITTED:
+        changes, conflicts = len(ended.turn.memories), len(ended.turn.conflicts)
+        metrics.write({metrics.COMMITS: 1, metrics.CHANGES: changes, metrics.CONFLICTS: conflicts})
     return _answer(ended.turn)
 
 

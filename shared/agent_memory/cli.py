@@ -1,16 +1,17 @@
-"""The command `agent-memory`: start the one-machine edition, build its index anew."""
+"""The command `agent-memory`: start the one-machine edition, and what an operator does by hand in either edition."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from agent_memory import __version__
+from agent_memory.runtime.settings import MEMORY_TABLE
 
 if TYPE_CHECKING:
     from agent_memory.domain.ports import Embedder
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 # against 1 ms). Set before numpy is imported, which nothing above does.
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ.setdefault(_variable, "1")
+
+T = TypeVar("T")
 
 DATA = "./agent-memory-data"
 
@@ -58,7 +61,7 @@ def serve(host: str, port: int, dev: bool, reviewer: str | None, reviewer_model:
     from agent_memory.local import server
     from agent_memory.runtime.observability import configure_logging
 
-    configure_logging()
+    configure_logging(sys.stderr)
     if reviewer or reviewer_model:
         _say("This build has no review yet: the reviewer is never called, and nothing is reviewed.")
     try:
@@ -68,10 +71,54 @@ def serve(host: str, port: int, dev: bool, reviewer: str | None, reviewer_model:
     server.serve(_opened(dev=dev, **folder), listening)
 
 
-@main.command("rebuild-index")
+@main.command()
+@folder_options
+def reindex(**folder: Any) -> None:
+    """Build the search index anew from the table.
+
+    In AWS (with the environment of the functions) beside the old one, which is searched until the new one is whole;
+    stopped half-way, the next call goes on. On one machine in its place, and the server must not run."""
+    if MEMORY_TABLE not in os.environ:
+        return _rebuild(folder)
+    from agent_memory.operations.reindex import reindex as fill
+
+    deployment = _deployment()
+    records = 0
+    for progress in _told(fill(deployment.services, deployment.replaceable())):
+        records = progress.records
+        _say(f"{records} records told to {progress.index}, now at agent {progress.agent}")
+    click.echo(f"The new index is searched. It holds {records} records, and what was committed meanwhile.")
+    return None
+
+
+@main.command()
+def redrive() -> None:
+    """Hand every commit that waits for the search index to it, now (AWS, with the environment of the functions).
+
+    A message in the on-failure queue of indexing names a place in the stream; what it is about stands in the table."""
+    from datetime import timedelta
+
+    from agent_memory.operations.upkeep import drain
+
+    services = _deployment().services
+    (indexed,) = _told(drain(services, lambda: True, older_than=timedelta(0)) for _ in range(1))
+    for id, reason in indexed.refused.items():
+        click.echo(f"refused by the index, still recalled from the table: record {id}: {reason}")
+    for id, error in indexed.broken.items():
+        click.echo(f"not indexed, still recalled from the table: commit {id}: {type(error).__name__}")
+    click.echo(f"{indexed.commits} commits indexed, {len(indexed.broken)} not, {len(indexed.refused)} records refused.")
+    if indexed.broken or indexed.refused:
+        raise SystemExit(1)
+
+
+@main.command("rebuild-index", hidden=True)
 @folder_options
 def rebuild_index(**folder: Any) -> None:
-    """Throw the search index away and build it again from the table. The server must not run."""
+    """The former name of reindex, on one machine."""
+    _rebuild(folder)
+
+
+def _rebuild(folder: dict[str, Any]) -> None:
     edition = _opened(dev=False, **folder)
     edition.index.discard()
     records = 0
@@ -120,6 +167,27 @@ def _opened(
         raise _failure(f"cannot use {data}: {error.strerror}") from error
     except AgentMemoryError as error:
         raise _failure(f"cannot start from {data}: {error}") from error
+
+
+def _deployment() -> Any:
+    """As the functions have it, from the environment."""
+    from agent_memory.runtime import wiring
+    from agent_memory.runtime.settings import SettingsError
+
+    try:
+        return wiring.wired()
+    except SettingsError as error:
+        raise click.UsageError(f"{error} Take the environment of one of the functions.") from error
+
+
+def _told(steps: Iterable[T]) -> Iterator[T]:
+    """The steps; what does not answer is said in one line, without a stack trace."""
+    from agent_memory.domain.errors import AgentMemoryError
+
+    try:
+        yield from steps
+    except AgentMemoryError as error:
+        raise _failure(f"{error}; once it answers, the same command goes on") from error
 
 
 def _failure(message: str) -> click.ClickException:

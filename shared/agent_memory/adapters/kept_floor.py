@@ -1,6 +1,6 @@
 """Gives a model its floor: the one that was set, else the one that ships, else one measured at first use (CF-6).
 
-Leaves measuring to `domain.floor`, and where to keep to a file, or to the memory of the process.
+Leaves measuring to `domain.floor`, and where to keep it to a file, the table, or the memory of the process.
 """
 
 from __future__ import annotations
@@ -33,6 +33,14 @@ class FloorlessModel(Protocol):
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedded: ...
 
 
+class KeptFloors(Protocol):
+    """Floors by model and dimensions."""
+
+    def get(self, name: str) -> float | None: ...
+
+    def put(self, name: str, floor: float) -> None: ...
+
+
 class FloorFile:
     """Floors by model and dimensions, in a JSON file that is written whole."""
 
@@ -61,7 +69,7 @@ class WithFloor:
     """The model as a whole `Embedder`. floor: as set by the owner. kept: where a measured one is
     kept; None: in this process."""
 
-    def __init__(self, inner: FloorlessModel, *, floor: float | None = None, kept: FloorFile | None = None) -> None:
+    def __init__(self, inner: FloorlessModel, *, floor: float | None = None, kept: KeptFloors | None = None) -> None:
         self._inner = inner
         self._floor = MEASURED.get(inner.model) if floor is None else floor
         self._kept = kept

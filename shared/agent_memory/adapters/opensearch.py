@@ -1,22 +1,23 @@
-"""The search index in OpenSearch: one alias over numbered indices, one document per record.
+"""The search index in OpenSearch: one document per record.
 
-Knows how to create, ask and fill it; what a document and a request look like stands in `opensearch_documents` and
-`opensearch_queries`. The table is the truth: an index can be thrown away (`fresh`) and filled again at any time.
+Knows how to ask and fill it. Which index that is stands in `opensearch_aliases`, what a document and a request look
+like in `opensearch_documents` and `opensearch_queries`. The table is the truth: an index can be thrown away (`fresh`)
+and filled again at any time, or another be filled beside it (`start_next`, `beside`, `finish_next`).
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from opensearchpy import OpenSearch, RequestError
+from opensearchpy import OpenSearch
 
 from ..domain.errors import IndexUnavailable
 from ..domain.ports import IndexAnswer, IndexEntry, IndexQuery, Statistics
+from .opensearch_aliases import Aliases
 from .opensearch_client import SEARCH_TIMEOUT_S, list_in, mapped_errors, timeout
-from .opensearch_documents import document_of, hash_of, index_body
+from .opensearch_documents import document_of, hash_of
 from .opensearch_queries import answer_of, requests_of
 from .vector_faults import fault_of
 
@@ -27,7 +28,6 @@ NOT_FOUND, CONFLICT, TOO_MANY_REQUESTS, SERVER_ERROR = 404, 409, 429, 500
 class OpenSearchIndex:
     """`SearchIndex` on OpenSearch 2.19 with k-NN.
 
-    model: the embedding model, part of the index's name, since vectors of two models do not compare.
     agent_of: the agent of a partition. With it a search goes to that agent's shard alone, without it to all; the
     answers are the same.
     """
@@ -44,7 +44,7 @@ class OpenSearchIndex:
     ) -> None:
         self._client = client
         self._alias = alias
-        self._stem = f"{alias}-{re.sub('[^a-z0-9]+', '-', model.lower()).strip('-')}"
+        self._aliases = Aliases(client, alias, model=model, dimensions=dimensions)
         self._dimensions = dimensions
         self._agent_of = agent_of
         self._search_timeout = timeout(search_timeout_s)
@@ -64,39 +64,40 @@ class OpenSearchIndex:
         return answer_of(query, dict(zip(requests, responses, strict=True)))
 
     def apply(self, entries: Sequence[IndexEntry]) -> dict[str, str]:
-        refused: dict[str, str] = {}
-        lines: list[str] = []
-        for entry in entries:
-            if fault := fault_of(entry, self._dimensions):
-                refused[entry.id] = fault
-            else:
-                lines.append(bulk_lines(entry))
-        for body in bodies(lines):
-            refused |= self._write(body)
-        return refused
+        return self._apply(entries, self._aliases.targets) if entries else {}
+
+    # ------------------------------------------------------------ which index
+
+    def exists(self) -> bool:
+        """Whether there is one for this model."""
+        return self._aliases.exists()
 
     def ensure(self) -> bool:
-        """Have an index for this model behind the alias. Gives whether it is new, and so to be filled."""
-        names = self._names_behind_alias()
-        if any(name.startswith(f"{self._stem}-") for name in names):
+        """Have an index for this model. Gives whether it is new, and so to be filled."""
+        if self._aliases.exists():
             return False
-        self.fresh()
+        self._aliases.fresh()
         return True
 
     def fresh(self) -> str:
-        """Make a new, empty index, point the alias to it and delete those it pointed to; gives the new one's name.
-        Whoever searches meanwhile sees the old one or the new one."""
-        with mapped_errors():
-            old = self._names_behind_alias()
-            name = self._create()
-            actions: list[dict[str, Any]] = [{"add": {"index": name, "alias": self._alias}}]
-            actions += [{"remove_index": {"index": index}} for index in old]
-            self._client.indices.update_aliases(body={"actions": actions})
-        return name
+        """A new, empty one in the place of the old, which is deleted; gives its name."""
+        return self._aliases.fresh()
 
     def clear(self) -> None:
         """Empty it: what follows is a rebuild from the table."""
-        self.fresh()
+        self._aliases.fresh()
+
+    def start_next(self) -> str:
+        """Have an index beside this one to fill, which from now on is told of every change; gives its name."""
+        return self._aliases.start_next()
+
+    def beside(self) -> NextIndex:
+        """The one beside, to be filled from the table."""
+        return NextIndex(self)
+
+    def finish_next(self) -> None:
+        """Put the one beside in the place of this one."""
+        self._aliases.finish_next()
 
     # ------------------------------------------------------------ searching
 
@@ -109,46 +110,48 @@ class OpenSearchIndex:
 
     # ------------------------------------------------------------ writing
 
-    def _write(self, body: str) -> dict[str, str]:
+    def _apply(
+        self, entries: Sequence[IndexEntry], targets: Callable[[], Sequence[str]], *, refresh: str = "wait_for"
+    ) -> dict[str, str]:
+        refused: dict[str, str] = {}
+        lines: list[str] = []
+        for entry in entries:
+            if fault := fault_of(entry, self._dimensions):
+                refused[entry.id] = fault
+            else:
+                lines.append(bulk_lines(entry))
+        for body in bodies(lines):
+            for alias in targets():
+                refused |= self._write(alias, body, refresh)
+        return refused
+
+    def _write(self, alias: str, body: str, refresh: str) -> dict[str, str]:
         with mapped_errors():
-            answer = self._client.bulk(
-                body=body,
-                index=self._alias,
-                params={"refresh": "wait_for", "require_alias": "true"},
-            )
+            answer = self._client.bulk(body=body, index=alias, params={"refresh": refresh, "require_alias": "true"})
         results = [item["index"] for item in list_in(answer, "items")]
         if busy := next((result["status"] for result in results if is_outage(result["status"])), None):
             raise IndexUnavailable(f"the search index answered {busy} to a document")
-        if any(result["status"] == CONFLICT for result in results):
-            self._refresh()
+        if refresh == "wait_for" and any(result["status"] == CONFLICT for result in results):
+            self._refresh(alias)
         return {result["_id"]: result["error"]["type"] for result in results if is_refusal(result["status"])}
 
-    def _refresh(self) -> None:
+    def _refresh(self, alias: str) -> None:
         """A conflict means already newer, and does not wait for the refresh that will show the newer one."""
         with mapped_errors():
-            self._client.indices.refresh(index=self._alias)
+            self._client.indices.refresh(index=alias)
 
-    # ------------------------------------------------------------ names
 
-    def _names_behind_alias(self) -> list[str]:
-        with mapped_errors():
-            if not self._client.indices.exists_alias(name=self._alias):
-                return []
-            return sorted(self._client.indices.get_alias(name=self._alias))
+class NextIndex:
+    """A `SearchIndex` to be filled and not yet searched: it does not wait until a search shows what it is told."""
 
-    def _create(self) -> str:
-        """The next number that is free; another process may take one at the same moment."""
-        while True:
-            existing = self._client.indices.get(index=f"{self._stem}-*", params={"expand_wildcards": "all"})
-            numbers = [int(name.rpartition("-")[2]) for name in existing if name.rpartition("-")[2].isdecimal()]
-            name = f"{self._stem}-{max(numbers, default=0) + 1}"
-            try:
-                self._client.indices.create(index=name, body=index_body(self._dimensions))
-            except RequestError as error:
-                if error.error != "resource_already_exists_exception":
-                    raise
-            else:
-                return name
+    def __init__(self, index: OpenSearchIndex) -> None:
+        self._index = index
+
+    def search(self, query: IndexQuery) -> IndexAnswer:
+        raise IndexUnavailable("this index is being filled")
+
+    def apply(self, entries: Sequence[IndexEntry]) -> dict[str, str]:
+        return self._index._apply(entries, lambda: [self._index._aliases.next], refresh="false")
 
 
 def nothing(query: IndexQuery) -> IndexAnswer:

@@ -1,4 +1,5 @@
-"""The dev switches (`serve --dev`): move the clock, stop the index, let ports fail. No routes of the product."""
+"""The dev switches (`serve --dev`): move the clock, stop the index, let ports fail, run what is due. No routes of the
+product."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from pydantic import Field
 
 from agent_memory.domain.bodies import Body
 from agent_memory.domain.durations import Duration
-from agent_memory.domain.errors import AgentMemoryError, InvalidRequest
+from agent_memory.domain.errors import AgentMemoryError, InvalidRequest, Unavailable
 from agent_memory.runtime.calls import Answer
 from agent_memory.runtime.json_text import json_value
 from agent_memory.runtime.problems import problem
@@ -37,15 +38,21 @@ class FaultSwitches(Body):
     embedder: Count | None = None
 
 
+class JobSwitch(Body):
+    job: Literal["sweep"]
+
+
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """The ports as the server works with them, and what moves them. on_index: told of each new state."""
+    """The ports as the server works with them, and what moves them. on_index: told of each new state; sweep: does all
+    that is due by the clock."""
 
     clock: AdvancedClock
     table: LosingTable
     index: SwitchedIndex
     embedder: FailingEmbedder
     on_index: Callable[[IndexState], None]
+    sweep: Callable[[], list[str]]
 
     def handle(self, name: str, text: bytes, request_id: str) -> Answer:
         """The answer to `POST /v1/dev/<name>`."""
@@ -68,6 +75,9 @@ class Switches:
                 self.on_index(body.state)
             case FaultSwitches():
                 self._fail(body)
+            case JobSwitch():
+                if self.sweep():
+                    raise Unavailable("a job broke; the log says how")
         return body.model_dump()
 
     def _fail(self, body: FaultSwitches) -> None:
@@ -79,5 +89,10 @@ class Switches:
                 counter.set(count)
 
 
-_SWITCHES: Mapping[str, type[Body]] = {"clock": ClockSwitch, "index": IndexSwitch, "faults": FaultSwitches}
+_SWITCHES: Mapping[str, type[Body]] = {
+    "clock": ClockSwitch,
+    "index": IndexSwitch,
+    "faults": FaultSwitches,
+    "run": JobSwitch,
+}
 NAMES = tuple(_SWITCHES)

@@ -19,6 +19,7 @@ from .dev import Switches
 from .faults import FailingEmbedder, LosingTable, SwitchedIndex
 from .feed import FeedLoop
 from .folder import Folder
+from .sweep import Sweeper
 
 NAME = "one machine"
 
@@ -31,6 +32,7 @@ class Edition:
         self._folder = Folder(path)
         embedder = make_embedder(path)
         self.index = self._folder.index(embedder)
+        self._sweeper = Sweeper(self._is_paused)
         self.switches = self._make_switches(path, embedder) if dev else None
         self.services = self._services(embedder)
         self._feed = FeedLoop(self._folder.table, _index_handler(), self._is_paused)
@@ -42,6 +44,7 @@ class Edition:
         if not self.index.whole:
             self._builder.start()
         self._feed.start()
+        self._sweeper.start()
 
     def settle(self, timeout_s: float = 10.0) -> None:
         """Wait until a search shows all that is committed. Raises `TimeoutError`."""
@@ -53,7 +56,8 @@ class Edition:
 
     def stop(self) -> None:
         """Once no call is under way. The feed goes on where it was at the next start."""
-        if self._feed.stop(timeout_s=1.0) and not self._builder.is_alive():
+        stopped = [self._sweeper.stop(timeout_s=1.0), self._feed.stop(timeout_s=1.0)]
+        if all(stopped) and not self._builder.is_alive():
             self.close()
 
     def close(self) -> None:
@@ -76,6 +80,7 @@ class Edition:
             index=SwitchedIndex(self.index),
             embedder=FailingEmbedder(embedder),
             on_index=lambda _: self._feed.wake(),
+            sweep=self._sweeper.run,
         )
 
     def _is_paused(self) -> bool:

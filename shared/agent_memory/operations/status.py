@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from agent_memory import __version__
@@ -11,7 +12,7 @@ from agent_memory.domain.ports import Embedder, IndexQuery
 from .services import Services
 
 COUNTED = 1000  # commits of each shard
-PARTS = ("review", "sweep", "decay", "merge", "cleanup")
+PARTS = {"review": False, "sweep": True, "decay": False, "merge": False, "cleanup": False}  # which are built
 
 
 def status(services: Services, *, edition: str) -> dict[str, Any]:
@@ -21,8 +22,14 @@ def status(services: Services, *, edition: str) -> dict[str, Any]:
         "embedder": _embedder(services.embedder),
         "reviewer": {"kind": None, "model": None},
         "index": _index(services),
-        "parts": {part: {"built": False, "wired": False, "last_run_at": None} for part in PARTS},
+        "parts": {part: _part(services, part, built) for part, built in PARTS.items()},
     }
+
+
+def _part(services: Services, part: str, built: bool) -> dict[str, Any]:
+    """What is built runs in both editions: nothing is left to wire."""
+    last = services.deployment.last_run(part) if built else None
+    return {"built": built, "wired": built, "last_run_at": last}
 
 
 def _embedder(embedder: Embedder) -> dict[str, Any]:
@@ -39,14 +46,23 @@ def _embedder(embedder: Embedder) -> dict[str, Any]:
 def _index(services: Services) -> dict[str, Any]:
     """down: it does not answer; lagging: it answers, and commits wait for it; ok: it shows everything. `unindexed`
     counts commits, to some thousands; the oldest waits since the instant that its id was made."""
+    waiting = owed(services)
+    state = "down" if not _answers(services) else "lagging" if waiting.commits else "ok"
+    return {"state": state, "unindexed": waiting.commits, "oldest_s": waiting.oldest_s}
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """Commits that no search shows yet, counted to some thousands, and the age of the oldest (None: there is none)."""
+
+    commits: int
+    oldest_s: float | None
+
+
+def owed(services: Services) -> Owed:
     waiting = services.records.waiting(limit=COUNTED)
-    state = "down" if not _answers(services) else "lagging" if waiting else "ok"
     age_s = (services.clock.now() - waiting[0].since).total_seconds() if waiting else None
-    return {
-        "state": state,
-        "unindexed": len(waiting),
-        "oldest_s": None if age_s is None else max(0.0, round(age_s, 3)),
-    }
+    return Owed(len(waiting), None if age_s is None else max(0.0, round(age_s, 3)))
 
 
 def _answers(services: Services) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from agent_memory.domain.errors import ConditionFailed
+from agent_memory.domain.floor import MEASURED, measured_floor
 from agent_memory.domain.turns import TurnStatus, as_of, rollback_event, times_out_at
 from agent_memory.store import keys
 
@@ -65,12 +66,14 @@ def embed_all(services: Services, has_time: HasTime) -> int:
     return total
 
 
-def keep_floor(services: Services, has_time: HasTime) -> bool:
-    """Measure the model's floor once a deployment (CF-6); gives whether this call did. Raises `EmbedderUnavailable`."""
-    name = f"{services.embedder.model}/{services.embedder.dimensions}"
-    if services.deployment.floor(name) is not None:
+def keep_floor(services: Services) -> bool:
+    """Measure the floor of a model that ships without one, once a deployment (CF-6), whether or not the owner has set
+    another meanwhile; gives whether this call did. Raises `EmbedderUnavailable`."""
+    embedder, kept = services.embedder, services.deployment
+    name = f"{embedder.model}/{embedder.dimensions}"
+    if embedder.model in MEASURED or kept.floor(name) is not None:
         return False
-    services.deployment.keep_floor(name, services.embedder.floor)
+    kept.keep_floor(name, measured_floor(embedder))
     return True
 
 

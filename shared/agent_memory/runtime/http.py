@@ -28,9 +28,11 @@ from agent_memory.domain.text import is_agent_id
 from agent_memory.domain.ulids import is_ulid
 from agent_memory.operations.configure import Expected
 
+from . import metrics
 from . import observability as log
 from .calls import Answer, Call
 from .json_text import json_value
+from .lambda_handler import lambda_handler
 from .problems import problem
 from .requests import body_of, query_of
 from .routes import ROUTES, Route, methods_of
@@ -39,6 +41,7 @@ Event = Mapping[str, Any]
 Operation = Callable[[Call], Answer]
 
 _TRACEPARENT = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+_TOO_MANY_REQUESTS = 429
 _ETAG = re.compile('"([1-9][0-9]{0,5})"')
 _NUMBER = re.compile("[1-9][0-9]{0,8}")
 _FORMS: Mapping[str, Callable[[str], bool]] = {
@@ -59,9 +62,11 @@ def handler(operations: Mapping[str, Operation]) -> Callable[[Event, Any], dict[
         started = perf_counter()
         answer = _answer(routes, operations, event, request_id)
         _log_request(event, answer, request_id, perf_counter() - started)
+        if answer.status == _TOO_MANY_REQUESTS:
+            metrics.write({metrics.THROTTLED: 1})
         return proxy_answer(answer, request_id)
 
-    return handle
+    return lambda_handler(handle)
 
 
 def _answer(

@@ -1,36 +1,31 @@
 """Logs: JSON, one line an event, the message a constant, data as fields; ids, counts and durations alone.
 
-The standard library's logging: powertools' Logger brings botocore and 40 ms of start-up with it, for the same line.
+Lines are formatted by powertools' Logger, which is set up on the standard library's logger of the same name; it is
+imported by `configure_logging`, since it brings botocore with it. Without that call only warnings and errors are told,
+as plain text, as the standard library does.
 """
 
 from __future__ import annotations
 
-import json
 import logging
-import sys
 import traceback
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
-_log = logging.getLogger("agent_memory")
+if TYPE_CHECKING:
+    from aws_lambda_powertools.logging import Logger
 
-
-class JsonLines(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {
-            "level": record.levelname,
-            "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{int(record.msecs):03}",
-            "message": record.getMessage(),
-        }
-        return json.dumps(line | getattr(record, "fields", {}), ensure_ascii=False, default=str)
+SERVICE = "agent-memory"
+_log = logging.getLogger(SERVICE)
 
 
-def configure_logging(level: int = logging.INFO) -> None:
-    """To standard error; twice is as good as once."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
-    _log.handlers[:] = [handler]
+def configure_logging(stream: IO[str] | None = None) -> Logger:
+    """To the stream, or to standard output, where Lambda reads JSON. The level is the environment's
+    (POWERTOOLS_LOG_LEVEL, or Lambda's own setting), INFO without one. Twice is as good as once."""
+    from aws_lambda_powertools.logging import Logger
+
+    logger = Logger(service=SERVICE, stream=stream, utc=True, use_rfc3339=True)
     _log.propagate = False
-    _log.setLevel(level)
+    return logger
 
 
 def info(message: str, **fields: Any) -> None:
@@ -55,4 +50,4 @@ def where(error: BaseException) -> dict[str, Any]:
 
 def _write(level: int, message: str, fields: dict[str, Any]) -> None:
     if _log.isEnabledFor(level):
-        _log.log(level, message, extra={"fields": fields})
+        _log.log(level, message, extra=fields, stacklevel=3)  # the line is the caller's

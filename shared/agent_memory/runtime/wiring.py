@@ -7,26 +7,28 @@ imported where they are made, so that importing a handler costs no boto3 and no 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.adapters.system import SystemClock, SystemIds
-from agent_memory.domain.ports import Clock, Embedder, Ids, SearchIndex, Table
+from agent_memory.domain.ports import Clock, Embedder, Ids, IndexAnswer, IndexEntry, IndexQuery, SearchIndex, Table
+from agent_memory.operations.reindex import Replaceable
 from agent_memory.operations.services import Services, Together
 from agent_memory.store.agents import Agents
 from agent_memory.store.deployment import Deployment
+from agent_memory.store.keys import agent_of
 from agent_memory.store.records import Records
 from agent_memory.store.turns import Turns
 
 from .settings import EmbedderSettings, Settings, SettingsError, settings_of
 
 if TYPE_CHECKING:
-    from agent_memory.adapters.kept_floor import FloorlessModel
+    from agent_memory.adapters.kept_floor import FloorlessModel, KeptFloors
+    from agent_memory.adapters.opensearch import OpenSearchIndex
 
 CACHE_BYTES = 16 * 1024 * 1024  # some 10,000 vectors of 384 dimensions
 _TITAN_DIMENSIONS = 1024
@@ -34,8 +36,11 @@ _TITAN_DIMENSIONS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Wired:
+    """replaceable: makes the index as one that another can be filled beside; None: this edition does not."""
+
     services: Services
     edition: str
+    replaceable: Callable[[], Replaceable] | None = None
 
 
 _wired: Wired | None = None
@@ -48,7 +53,7 @@ def wired() -> Wired:
     if _wired is None:
         with _making:
             if _wired is None:
-                _wired = Wired(_in_aws(settings_of(os.environ)), "aws")
+                _wired = _in_aws(settings_of(os.environ))
     return _wired
 
 
@@ -106,17 +111,53 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(16, thread_name_prefix="together")
 
 
-def _in_aws(settings: Settings) -> Services:
+def _in_aws(settings: Settings) -> Wired:
     from agent_memory.adapters.dynamodb import DynamoDBTable
     from agent_memory.adapters.dynamodb_client import dynamodb_client
+
+    table = DynamoDBTable(settings.memory_table, settings.execution_table, dynamodb_client())
+    embedder = remote_embedder(settings.embedder, key=settings.openai_api_key, kept=_TableFloors(Deployment(table)))
+
+    @cache
+    def index() -> OpenSearchIndex:
+        return _opensearch_index(settings, embedder)
+
+    return Wired(services_of(table, _LaterIndex(index), embedder, together=at_once), "aws", index)
+
+
+def _opensearch_index(settings: Settings, embedder: Embedder) -> OpenSearchIndex:
     from agent_memory.adapters.opensearch import OpenSearchIndex
     from agent_memory.adapters.opensearch_client import connect
 
-    table = DynamoDBTable(settings.memory_table, settings.execution_table, dynamodb_client())
-    embedder = remote_embedder(settings.embedder, key=settings.openai_api_key)
     client = connect(settings.opensearch_url, signer=_signer(settings.opensearch_signed))
-    index = OpenSearchIndex(client, model=embedder.model, dimensions=embedder.dimensions)
-    return services_of(table, index, embedder, together=at_once)
+    return OpenSearchIndex(client, model=embedder.model, dimensions=embedder.dimensions, agent_of=agent_of)
+
+
+class _LaterIndex:
+    """The index, made at its first use: its client takes 60 ms to import, which turns and records never pay."""
+
+    def __init__(self, make: Callable[[], SearchIndex]) -> None:
+        self._make = make
+
+    def search(self, query: IndexQuery) -> IndexAnswer:
+        return self._make().search(query)
+
+    def apply(self, entries: Sequence[IndexEntry]) -> dict[str, str]:
+        return self._make().apply(entries)
+
+
+class _TableFloors:
+    """Floors that upkeep has measured. Until it has, each process measures for itself and keeps nothing: a recall may
+    not write the memory table."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    def get(self, name: str) -> float | None:
+        return self._deployment.floor(name)
+
+    def put(self, name: str, floor: float) -> None:
+        pass
 
 
 def _signer(service: str | None) -> Any:
@@ -129,14 +170,13 @@ def _signer(service: str | None) -> Any:
     return Urllib3AWSV4SignerAuth(session.get_credentials(), session.region_name, service)
 
 
-def remote_embedder(settings: EmbedderSettings, *, key: str | None, kept: Path | None = None) -> Embedder:
-    """The embedder behind a network, with a cache before it. key: of an OpenAI-compatible server; kept: the file that
-    keeps a floor which had to be measured, None: the process keeps it."""
+def remote_embedder(settings: EmbedderSettings, *, key: str | None, kept: KeptFloors | None = None) -> Embedder:
+    """The embedder behind a network, with a cache before it. key: of an OpenAI-compatible server; kept: where a floor
+    lies that had to be measured, None: the process keeps it."""
     from agent_memory.adapters.embedding_cache import CachingEmbedder
-    from agent_memory.adapters.kept_floor import FloorFile, WithFloor
+    from agent_memory.adapters.kept_floor import WithFloor
 
-    file = FloorFile(kept) if kept else None
-    return CachingEmbedder(WithFloor(_model(settings, key), floor=settings.min_score, kept=file), CACHE_BYTES)
+    return CachingEmbedder(WithFloor(_model(settings, key), floor=settings.min_score, kept=kept), CACHE_BYTES)
 
 
 def _model(settings: EmbedderSettings, key: str | None) -> FloorlessModel:
