@@ -27,6 +27,8 @@ spell another's key; an agent's id holds neither (SC-5).
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from agent_memory.domain.ports import Key
 from agent_memory.domain.scopes import Place, Scope, TurnIds
 
@@ -37,6 +39,9 @@ POINTER, CONFIGURATION = "I#", "C#"
 STAGED, MESSAGES, EVENTS = "W#", "M#", "X#"
 
 
+_REMEMBERED = 1024  # places and their partitions: a search spells those of its turn some twenty times
+
+
 def escape(id: str) -> str:
     return id.replace("%", "%25").replace("#", "%23")
 
@@ -45,10 +50,12 @@ def unescape(text: str) -> str:
     return text.replace("%23", "#").replace("%25", "%")
 
 
+@lru_cache(_REMEMBERED)
 def memory_partition(place: Place) -> str:
     return f"{place.agent_id or ''}#{place.scope}#{escape(place.owner or '')}"
 
 
+@lru_cache(_REMEMBERED)
 def place_of(partition: str) -> Place:
     agent_id, scope, owner = partition.split("#")
     named = Scope(scope) in (Scope.SESSION, Scope.WORKFLOW, Scope.USER)
