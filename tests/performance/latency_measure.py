@@ -18,7 +18,7 @@ from synthetic import BIG, FIFTY, SMALL, query_of, record_of
 
 SCOPES = ("small", "big", "fifty")
 _ROUNDS, _CALLS = 8, 25  # recalls of each kind: rounds of a block of each, so that all see the same noise
-_TURNS = {1: 60, 15: 12}  # how many turns of so many adds
+_TURNS = {1: 120, 15: 20}  # how many turns of so many adds
 _START_S, _STOP_S, _INDEXED_S = 120.0, 15.0, 60.0
 
 
@@ -91,7 +91,7 @@ class Server:
         end = time.monotonic() + _INDEXED_S
         while self.client.get("/v1/status").json()["index"]["unindexed"]:
             assert time.monotonic() < end, "the index did not catch up"
-            time.sleep(0.02)
+            time.sleep(0.1)  # each look costs the server what half a record does
 
     def post(self, path: str, body: dict[str, object]) -> dict[str, object]:
         response = self.client.post(f"/v1/agents/{AGENT}/turns{path}", json=body)

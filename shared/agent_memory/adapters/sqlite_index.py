@@ -137,22 +137,21 @@ class Search:
 
     def _candidates(self, chosen: NDArray[np.int64], cosines: NDArray[np.float32]) -> dict[int, Candidate]:
         """The candidates of these records, which ascend."""
+        ids, partitions = self._names(chosen)
         counts = counts_of(self._postings, chosen, len(self._query.words), len(self._lengths))
-        lengths, nearness = self._lengths[chosen].tolist(), cosines[chosen].tolist()
-        columns = zip(chosen.tolist(), self._names(chosen), counts, lengths, nearness, strict=True)
-        return {
-            record: Candidate(id, partition, tuple(row), length, cosine if cosine > NO_VECTOR else None)
-            for record, (id, partition), row, length, cosine in columns
-        }
+        near = [cosine if cosine > NO_VECTOR else None for cosine in cosines[chosen].tolist()]
+        made = map(Candidate, ids, partitions, map(tuple, counts), self._lengths[chosen].tolist(), near)
+        return dict(zip(chosen.tolist(), made, strict=True))
 
-    def _names(self, chosen: NDArray[np.int64]) -> list[tuple[str, str]]:
-        """Their ids and partitions."""
-        names: list[tuple[str, str]] = []
+    def _names(self, chosen: NDArray[np.int64]) -> tuple[list[str], list[str]]:
+        """Their ids and their partitions."""
+        ids: list[str] = []
+        partitions: list[str] = []
         for view, span in zip(self._views, self._spans, strict=True):
             first, end = np.searchsorted(chosen, (span.start, span.start + span.size))
-            ids = view.ids[chosen[first:end] - span.start].astype(np.str_).tolist()
-            names += [(id, view.name) for id in ids]
-        return names
+            ids += view.ids[chosen[first:end] - span.start].astype(np.str_).tolist()
+            partitions += [view.name] * (len(ids) - len(partitions))
+        return ids, partitions
 
 
 def spans_of(views: Sequence[View]) -> list[Span]:
