@@ -11,7 +11,7 @@ STAGE ?= dev
 UV := $(BIN)/uv --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-infra synth deploy destroy test check format rules demo serve-help bench-quality bench-latency constraints
+.PHONY: help setup setup-infra synth deploy destroy test check format rules demo serve-help bench-quality bench-latency bench-units constraints
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +93,10 @@ bench-quality: setup ## how well searches find: make bench-quality DATA=<folder 
 bench-latency: setup ## how fast recalls and turns are, at 1,000 to 100,000 records
 	@echo "bench-latency: recalls and turns at 1,000, 10,000 and 100,000 records"
 	@$(BIN)/python tests/performance/latency.py
+
+bench-units: setup ## what each route costs in DynamoDB's request units
+	@echo "bench-units: every route once, over the one-machine table, counted by item sizes"
+	@$(BIN)/python tests/performance/units.py
 
 # A file of pins that names no registry; without extras, which pip refuses in constraints.
 constraints: setup ## pin all dependencies anew in constraints.txt

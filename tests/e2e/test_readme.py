@@ -34,7 +34,7 @@ def example(language: str, holding: str) -> str:
 
 
 SERVE = ".venv/bin/agent-memory serve\n"
-REBUILD = ".venv/bin/agent-memory rebuild-index\n"
+REBUILD = ".venv/bin/agent-memory reindex\n"
 COMMANDS = "make demo\nmake test\n"
 CURL = example("sh", "curl")
 
@@ -111,7 +111,7 @@ def test_the_index_is_rebuilt_by_the_command_of_the_readme(tmp_path: Path):
 
 
 def test_each_make_command_of_the_documents_exists():
-    documents = README + (HOUSE / "CONTRIBUTING.md").read_text("utf-8")
+    documents = README + "".join((HOUSE / each).read_text("utf-8") for each in ("CONTRIBUTING.md", "infra/README.md"))
     targets = set(re.findall(r"^([a-z-]+):.*## ", (HOUSE / "Makefile").read_text("utf-8"), re.MULTILINE))
     assert set(re.findall(r"(?<=[`\n])make ([a-z-]+)", documents)) - targets == set()
 
