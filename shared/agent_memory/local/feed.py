@@ -21,7 +21,7 @@ from agent_memory.runtime.wiring import services
 BATCH = 100  # as a stream's event source would
 # How long a batch is gathered. Until then a search reads the commits from the table; telling the index of each one by
 # itself would cost a turn that saves one record a fifth more.
-GATHER_S = 0.03
+GATHER_S = 0.05
 IDLE_S = 0.5  # between looks at what waits for the embedder, and the longest that stopping takes
 LONGEST_WAIT_S = 5.0  # before a batch that failed is tried again
 
