@@ -51,7 +51,7 @@ NEEDS: Mapping[str, Needs] = {
     "agents": Needs(memory=("GetItem", "PutItem", "Query"), searches=True, embeds=True),
     "index": Needs(memory=("BatchGetItem", "BatchWriteItem"), indexes=True, embeds=True),
     "recall": Needs(
-        memory=("BatchGetItem", "Query"),
+        memory=("BatchGetItem", "GetItem", "Query"),
         execution=("BatchWriteItem", "Query", "UpdateItem"),
         searches=True,
         embeds=True,
@@ -64,8 +64,8 @@ NEEDS: Mapping[str, Needs] = {
         embeds=True,
     ),
     "turns": Needs(
-        memory=("BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query"),
-        execution=("ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+        memory=("BatchGetItem", "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query"),
+        execution=("BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
     ),
     "upkeep": Needs(
         memory=("BatchGetItem", "BatchWriteItem", "GetItem", "Query"),

@@ -1,0 +1,292 @@
+"""Everything that the functions do, once: each route in each of its ways, the stream, the schedule, an outage."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from unittest.mock import patch
+
+import boto3
+import botocore.session
+from botocore.awsrequest import AWSResponse
+from embedders import HashEmbedder
+from embedding_server import RawBody
+from http_api import EVERY_SCOPE, ok
+from moto import mock_aws
+from node_js import give_up
+from opensearch_node.node import NodeMissing, running_node
+from opensearchpy import OpenSearch, Urllib3HttpConnection
+from recorded import RecordedApi, Recorder, Use, noted
+from table_fixtures import create_tables
+
+from agent_memory.adapters.change_feed import FeedRow
+from agent_memory.domain.ports import Clock, Key
+from agent_memory.local.feed import stream_event
+from agent_memory.local.gateway import Gateway
+from agent_memory.runtime import settings, wiring
+from agent_memory.store.keys import UNINDEXED
+from functions.index.handler import handler as index_handler
+from functions.upkeep.handler import handler as upkeep_handler
+
+TABLES = ("Memory", "Execution")
+MODEL = "amazon.titan-embed-text-v2:0"
+DIMENSIONS = 256
+
+MEMORY = {
+    "tools": ["add_memory", "read_memory", "delete_memory"],
+    "labels": {"customer": {"number": 5, "description": "Whose account it is."}},
+    "search": {"min_score": None},
+}
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_DEFAULT_REGION": "eu-central-1",
+    settings.MEMORY_TABLE: TABLES[0],
+    settings.EXECUTION_TABLE: TABLES[1],
+    settings.EMBEDDER: f"bedrock:{MODEL}",
+    settings.EMBEDDER_DIMENSIONS: str(DIMENSIONS),
+}
+
+
+def recorded_uses() -> Mapping[str, set[Use]]:
+    """By function. Skips the test where no node is to be had: one of its own, since the index has its real name."""
+    recorder = Recorder()
+    with ExitStack() as stack:
+        try:
+            node = stack.enter_context(running_node())
+        except NodeMissing as reason:
+            give_up(f"no OpenSearch node: {reason}")
+        stack.enter_context(patch.dict(os.environ, {**ENVIRONMENT, settings.OPENSEARCH_URL: node}))
+        stack.enter_context(mock_aws())
+        stack.enter_context(patch.object(boto3, "DEFAULT_SESSION", None))
+        model = _watched(recorder)
+        performed = noted(recorder, Urllib3HttpConnection.perform_request)
+        stack.enter_context(patch.object(Urllib3HttpConnection, "perform_request", performed))
+        create_tables(boto3.client("dynamodb"), *TABLES)
+        stack.callback(wiring.use, None)
+        wiring.use(None)
+        Scenario(recorder, model).play()
+    return recorder.uses
+
+
+@dataclass
+class Model:
+    """Bedrock's answers without a network. down: none."""
+
+    down: bool = False
+    vectors = HashEmbedder(DIMENSIONS)
+
+    def answer(self, request: Any, **_: Any) -> AWSResponse:
+        if self.down:
+            return _response(request, 503, {"message": "down"}, {"x-amzn-errortype": "ServiceUnavailableException"})
+        vector = self.vectors.vector(json.loads(request.body)["inputText"])
+        return _response(request, 200, {"embedding": vector, "inputTextTokenCount": 3}, {})
+
+
+def _response(request: Any, status: int, body: Mapping[str, Any], headers: Mapping[str, str]) -> AWSResponse:
+    return AWSResponse(
+        request.url, status, {"content-type": "application/json", **headers}, RawBody(json.dumps(body).encode())
+    )
+
+
+def _watched(recorder: Recorder) -> Model:
+    """Let every client that boto3 makes from now on tell the recorder, and ask our model."""
+    model = Model()
+    boto3.setup_default_session(botocore_session=botocore.session.get_session())
+    events = boto3.DEFAULT_SESSION.events
+    events.register("before-parameter-build", recorder.call)
+    events.register_first("before-send.bedrock-runtime", model.answer)
+    return model
+
+
+@dataclass
+class LateClock:
+    inner: Clock
+    late: timedelta = timedelta()
+
+    def now(self) -> datetime:
+        return self.inner.now() + self.late
+
+
+class Processes:
+    """Each function works with what it has made itself, as in a process of its own; `restart` ends them all."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._wired: dict[str, wiring.Wired] = {}
+        self.late = timedelta()
+
+    @contextmanager
+    def of(self, function: str) -> Iterator[None]:
+        with self._recorder.driving(function):
+            if function not in self._wired:
+                self._wired[function] = self._started()
+            wiring.use(self._wired[function])
+            yield
+
+    def _started(self) -> wiring.Wired:
+        wiring.use(None)
+        wired = wiring.wired()
+        return replace(wired, services=replace(wired.services, clock=LateClock(wired.services.clock, self.late)))
+
+    def restart(self, *, hours_later: int = 0) -> None:
+        self._wired.clear()
+        self.late += timedelta(hours=hours_later)
+
+
+class Scenario:
+    def __init__(self, recorder: Recorder, model: Model) -> None:
+        self.model = model
+        self.processes = Processes(recorder)
+        self.api = RecordedApi(Gateway().app(), self.processes.of)
+        self.dynamodb = boto3.client("dynamodb")
+        self._said = 0
+
+    def play(self) -> None:
+        agent = self.configurations()
+        self.recalls(agent)  # before there is an index, and a floor of the model
+        self.upkeep()  # makes both
+        for _ in range(2):
+            self.processes.restart()
+            self.turns(agent)
+            self.stream()
+            self.recalls(agent)
+            self.records(agent)
+        self.outage(agent)
+        self.lost_index(agent)
+        self.told_twice(agent)
+
+    def configurations(self) -> str:
+        agent = self.api.configure("support", memory=MEMORY)
+        self.api.put(f"/v1/agents/{agent}/config", {"memory": {"enabled": True}}, If_Match='"7"')
+        newer = {"memory": {"enabled": True, "scope": {"read": EVERY_SCOPE, "write": EVERY_SCOPE}, **MEMORY}}
+        newer["memory"]["recall"] = {"max_tokens": 3000}
+        ok(self.api.put(f"/v1/agents/{agent}/config", newer, If_Match='"1"'))
+        for path in ("config", "config/versions", "tools"):
+            ok(self.api.get(f"/v1/agents/{agent}/{path}"))
+        ok(self.api.get(f"/v1/agents/{agent}/config", version="1"))
+        for path in ("status", "openapi.json"):
+            ok(self.api.get(f"/v1/{path}"))
+        return agent
+
+    def turns(self, agent: str) -> None:
+        turn = self.api.begin(agent, user_id="u", workflow_id="w", messages=[{"role": "user", "text": "By post."}])
+        ok(self.api.post(f"{turn.path}/messages", {"messages": [{"role": "agent", "text": "x" * 100_000}] * 5}))
+        kept = turn.add("Wants invoices by post.", scope="user", labels={"customer": "1187"})
+        wrong = turn.add("The depot closes at noon.", scope="agent", content="As told by phone.")
+        turn.search("invoices")
+        turn.search(ids=[kept["id"]])
+        turn.call("read_memory", {"id": kept["id"]})
+        turn.call("add_memory", {"summary": "", "kind": "fact"})
+        ok(self.api.get(turn.path, wait=0))
+        turn.end(messages=[{"role": "agent", "text": "Noted."}])
+        ok(self.api.get(turn.path))
+        ok(self.api.get(f"{turn.path}/transcript"))
+
+        second = self.api.begin(agent, "s2", user_id="u")
+        second.add("The depot closes at one.", scope="agent", replaces=wrong["id"])
+        second.call("delete_memory", {"id": kept["id"]})
+        second.add("Wants invoices by mail.", scope="user")
+        second.end()
+        failed = self.api.begin(agent, "s3", agent_version=1)
+        failed.add("Never said.")
+        failed.end("failed", error="crashed")
+        self.api.begin(agent, "s3", retry_of=failed.id).end()
+        self.api.begin(agent, "left-open").add("Staged for ever.")
+
+    def recalls(self, agent: str) -> None:
+        for session in ("s1", "s4"):
+            turn = self.api.begin(agent, session, user_id="u")
+            turn.recall("invoices depot", explain=True)
+            turn.search("depot")
+            turn.add("The depot has moved.", scope="agent")
+            turn.search("depot moved")
+            messages = [{"role": "user", "text": "When does the depot close?"}]
+            ok(self.api.post(f"{turn.path}/recall", {"messages": messages}))
+            turn.end()
+            self.api.begin(agent, session, user_id="u").recall("moved")
+
+    def records(self, agent: str) -> None:
+        path = f"/v1/agents/{agent}/memories"
+        listed = ok(self.api.get(path, status="all", limit=2))
+        ok(self.api.get(path, status="all", limit=2, after=listed["next"]))
+        for filters in ({"scope": "user", "user_id": "u"}, {"session_id": "s1"}, {"kind": "fact"}, {"expired": "true"}):
+            ok(self.api.get(path, **filters))
+        id = listed["memories"][0]["id"]
+        for below in ("", "/versions", "/versions/1"):
+            ok(self.api.get(f"{path}/{id}{below}"))
+
+    def outage(self, agent: str) -> None:
+        """The model is down at two commits: the stream embeds one of them, upkeep the other. It finds a turn left open
+        too, and a commit that the stream lost."""
+        for repair in (self.stream, self.upkeep):
+            self.model.down = True
+            self.say(agent, "Said while the model was away")
+            self.stream()
+            self.model.down = False
+            self.say(agent, "Said after that")
+            self.processes.restart(hours_later=25)
+            repair()
+        ok(self.api.get("/v1/status"))
+
+    def lost_index(self, agent: str) -> None:
+        """Every index is gone: upkeep fills a new one from the table, and the stream goes on."""
+        self.delete_indices()
+        self.upkeep()
+        self.say(agent, "Said after the index was made anew")
+        self.stream()
+
+    def told_twice(self, agent: str) -> None:
+        """Marks whose removal was lost are told again, also while another index is filled beside this one."""
+        for filling in (False, True):
+            if filling:
+                self.replaceable().start_next()
+            for tell in (self.stream, self.upkeep):
+                self.say(agent, "Told more than once")
+                self.processes.restart(hours_later=1)
+                marks = self.marks()
+                tell()
+                for mark in marks:
+                    self.dynamodb.put_item(TableName=TABLES[0], Item=mark)
+                tell()
+                assert self.marks() == []
+
+    def say(self, agent: str, what: str) -> None:
+        """Save a record; each is another, since what is known already is not saved again."""
+        self._said += 1
+        self.api.remember(agent, f"{what}: {self._said} times.", scope="agent")
+
+    def stream(self) -> None:
+        keys = [Key("memory", mark["pk"]["S"], mark["sk"]["S"]) for mark in self.marks()]
+        event = stream_event([FeedRow(number, key) for number, key in enumerate(keys)])
+        with self.processes.of("index"):
+            index_handler(event, None)
+
+    def upkeep(self) -> None:
+        with self.processes.of("upkeep"):
+            upkeep_handler({}, None)
+
+    # -- what no function does
+
+    def marks(self) -> list[dict[str, Any]]:
+        """Of commits that the index has not shown, oldest first."""
+        items = self.dynamodb.scan(TableName=TABLES[0])["Items"]
+        return sorted(
+            (each for each in items if each["sk"]["S"].startswith(UNINDEXED)), key=lambda each: each["sk"]["S"]
+        )
+
+    def replaceable(self) -> Any:
+        wiring.use(None)
+        make = wiring.wired().replaceable
+        assert make
+        return make()
+
+    def delete_indices(self) -> None:
+        client = OpenSearch(os.environ[settings.OPENSEARCH_URL])
+        for name in client.indices.get(index="memories*"):
+            client.indices.delete(index=name)
