@@ -20,7 +20,7 @@ from latency_measure import SCOPES, Calls, Saved, Server, Start, measure_recalls
 from rich.console import Console
 from rich.progress import Progress
 from synthetic import BIG, DIMENSIONS, FIFTY, SMALL, share_of
-from timing import percentile
+from timing import Pace, percentile
 
 _MB = 1024 * 1024
 _FLOAT_BYTES = 4
@@ -47,14 +47,15 @@ def records_of(size: int) -> int:
 
 
 def report(size: int, folder: Path) -> None:
-    records = records_of(size)
+    records, pace = records_of(size), Pace()
     with started(folder) as (server, start):
-        calls = measure_recalls(server)
-        saved = {adds: measure_turns(server, adds, first=size) for adds in (1, 15)}
+        calls = measure_recalls(server, pace)
+        saved = {adds: measure_turns(server, adds, size, pace) for adds in (1, 15)}
         print(f"\n== one machine, {records:,} records ({share_of(SMALL[0], size)} in a small scope) ==")
         print_calls(calls)
         print_turns(saved, calls["nothing"].cpu_ms)
         print_process(server, start, folder, records)
+        print(f"other work on this machine: processor times were {pace.slowdown:.1f} times their best", flush=True)
 
 
 def print_calls(calls: dict[str, Calls]) -> None:
@@ -82,8 +83,7 @@ def print_process(server: Server, start: Start, folder: Path, records: int) -> N
     print(f"resident {server.resident_bytes() / _MB:.0f} MB; disk {disk / _MB:.0f} MB = {disk / raw:.2f} x raw vectors")
     print(
         f"start: listening after {start.listening_s:.2f} s, first recall {start.small_s:.3f} s in a small scope, "
-        f"{start.big_s:.3f} s in the big one",
-        flush=True,
+        f"{start.big_s:.3f} s in the big one"
     )
 
 

@@ -27,7 +27,7 @@ from timing import percentile
 from agent_memory.adapters.dynamodb import DynamoDBTable
 from agent_memory.adapters.dynamodb_client import dynamodb_client
 from agent_memory.adapters.opensearch import OpenSearchIndex
-from agent_memory.adapters.opensearch_client import connect
+from agent_memory.adapters.opensearch_client import OpenSearchServer
 from agent_memory.adapters.sqlite_table import SqliteTable
 from agent_memory.domain.ports import IndexAnswer, IndexEntry, IndexQuery, Put, TableName
 from agent_memory.local.folder import TABLE_FILE
@@ -90,12 +90,12 @@ def filled(url: str) -> Iterator[tuple[Services, TimedIndex, Counter[str]]]:
         print("saving on one machine and copying", file=sys.stderr)
         grow(Path(folder), 0, SIZE, lambda _: None)
         copy(Path(folder) / TABLE_FILE, table)
-        node, alias = connect(url), f"bench-{uuid4().hex[:12]}"
+        node, alias = OpenSearchServer(url), f"bench-{uuid4().hex[:12]}"
         index = TimedIndex(OpenSearchIndex(node, alias, model="synthetic", dimensions=DIMENSIONS))
         services = services_of(table, index, SyntheticEmbedder(), together=in_turn)  # moto is not safe with threads
         sum(records for records, _ in rebuild(services, AGENT))
         yield services, index, calls
-        node.indices.delete(index=f"{alias}*", ignore_unavailable=True)
+        node.request("DELETE", f"{alias}-*")
 
 
 def counted(client: Any) -> Counter[str]:

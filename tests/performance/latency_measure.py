@@ -15,6 +15,7 @@ import httpx
 import psutil
 from latency_load import AGENT
 from synthetic import BIG, FIFTY, SMALL, query_of, record_of
+from timing import Pace
 
 SCOPES = ("small", "big", "fifty")
 _ROUNDS, _CALLS = 8, 25  # recalls of each kind: rounds of a block of each, so that all see the same noise
@@ -127,7 +128,7 @@ def _first_recall(server: Server, owner: str) -> float:
     return time.perf_counter() - begun
 
 
-def measure_recalls(server: Server) -> dict[str, Calls]:
+def measure_recalls(server: Server, pace: Pace) -> dict[str, Calls]:
     """Recalls in each kind of scope, once all are in memory, and `nothing`: the floor of the same run."""
     owners = {"small": SMALL, "big": (BIG,), "fifty": (FIFTY,)}
     turns = {scope: [server.begin(owner) for owner in owners[scope]] for scope in SCOPES}
@@ -137,9 +138,11 @@ def measure_recalls(server: Server) -> dict[str, Calls]:
     measured = {kind: Calls() for kind in ("nothing", *SCOPES)}
     for block in range(_ROUNDS):
         _measure(server, measured["nothing"], [server.nothing] * _CALLS)
+        pace.sample()
         for scope, several in turns.items():
             some = [several[(block * _CALLS + n) % len(several)] for n in range(_CALLS)]
             _measure(server, measured[scope], [lambda turn=turn: server.recall(turn) for turn in some])
+            pace.sample()
     return measured
 
 
@@ -152,7 +155,7 @@ def _measure(server: Server, into: Calls, calls: list[Callable[[], None]]) -> No
     into.cpu_s += server.cpu_s() - before
 
 
-def measure_turns(server: Server, adds: int, first: int) -> Saved:
+def measure_turns(server: Server, adds: int, first: int, pace: Pace) -> Saved:
     """Turns of so many adds, one after the other, of owners of their own. first: the number of the first record."""
     turns = _TURNS[adds]
     owner = f"writer of {adds}"
@@ -162,4 +165,5 @@ def measure_turns(server: Server, adds: int, first: int) -> Saved:
         server.save(owner, range(first + turn * adds, first + (turn + 1) * adds))
     took = time.perf_counter() - begun
     server.await_indexed()
+    pace.sample()
     return Saved(turns / took, 1000 * (server.cpu_s() - before) / (turns * adds), (adds + 2) / adds)
