@@ -92,6 +92,7 @@ def filled(url: str) -> Iterator[tuple[Services, TimedIndex, Counter[str]]]:
         copy(Path(folder) / TABLE_FILE, table)
         node, alias = OpenSearchServer(url), f"bench-{uuid4().hex[:12]}"
         index = TimedIndex(OpenSearchIndex(node, alias, model="synthetic", dimensions=DIMENSIONS))
+        index.inner.ensure()
         services = services_of(table, index, SyntheticEmbedder(), together=in_turn)  # moto is not safe with threads
         sum(records for records, _ in rebuild(services, AGENT))
         yield services, index, calls
