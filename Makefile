@@ -103,3 +103,5 @@ constraints: setup ## pin all dependencies anew in constraints.txt
 	@echo "constraints: the newest releases that pyproject.toml allows, for every platform"
 	@$(UV) pip compile pyproject.toml --output-file constraints.txt --upgrade --all-extras --universal \
 	  --python-version 3.11 --strip-extras --no-emit-index-url --custom-compile-command "make constraints" > /dev/null
+	@$(UV) pip compile tests/emulator/requirements.in --output-file tests/emulator/requirements.txt --upgrade --universal \
+	  --python-version 3.11 --no-emit-index-url --custom-compile-command "make constraints" > /dev/null

@@ -118,7 +118,7 @@ def bedrock_client(script: Script, *, tries: int = 1) -> Any:
         headers = {"content-type": "application/json"}
         if status != 200:
             headers["x-amzn-errortype"] = answer["type"]
-        return AWSResponse(request.url, status, headers, RawBody(json.dumps(answer).encode()))
+        return AWSResponse(request.url, status, headers, _Raw(json.dumps(answer).encode()))
 
     client.meta.events.register("before-send.bedrock-runtime.InvokeModel", answered)
     return client
@@ -134,7 +134,7 @@ def bare_bedrock_client(*, tries: int = 1) -> Any:
     )
 
 
-class RawBody:
+class _Raw:
     """What botocore reads a streamed body from."""
 
     def __init__(self, body: bytes) -> None:

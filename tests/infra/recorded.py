@@ -9,7 +9,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 from http_api import Api
@@ -46,14 +50,13 @@ class Recorder:
         finally:
             self.function = None
 
-    def call(self, params: Mapping[str, Any], model: Any, **_: Any) -> None:
-        """Of botocore's event `before-parameter-build`."""
+    def call(self, service: str, operation: str, params: Mapping[str, Any]) -> None:
         if self.function:
-            self.uses[self.function] |= set(_uses_of(model.service_model.service_name, model.name, params))
+            self.uses[self.function] |= set(_uses_of(service, operation, params))
 
-    def search(self, method: str, url: str) -> None:
+    def search(self, method: str, path: str) -> None:
         if self.function:
-            self.uses[self.function].add((f"es:ESHttp{method.title()}", url.partition("?")[0].lstrip("/")))
+            self.uses[self.function].add((f"es:ESHttp{method.title()}", path.partition("?")[0].lstrip("/")))
 
 
 class RecordedApi(Api):
@@ -91,11 +94,57 @@ def _uses_of(service: str, name: str, params: Mapping[str, Any]) -> Iterator[Use
         yield f"dynamodb:{name}", params["TableName"]
 
 
-def noted(recorder: Recorder, perform: Callable[..., Any]) -> Callable[..., Any]:
-    """opensearch-py's `perform_request` of a connection, which also notes what is asked."""
+Call = Callable[[Any, str, Mapping[str, Any]], Any]
+"""botocore's one way of making a call: client, operation, parameters."""
 
-    def performed(connection: Any, method: str, url: str, *rest: Any, **more: Any) -> Any:
-        recorder.search(method, url)
-        return perform(connection, method, url, *rest, **more)
 
-    return performed
+def noted(recorder: Recorder, make: Call, ask_model: Callable[[Mapping[str, Any]], Any]) -> Call:
+    """The same, which also notes what is called, and asks a model of the test's own."""
+
+    def made(client: Any, operation: str, params: Mapping[str, Any]) -> Any:
+        service = client.meta.service_model.service_name
+        recorder.call(service, operation, params)
+        return ask_model(params) if service == "bedrock-runtime" else make(client, operation, params)
+
+    return made
+
+
+@contextmanager
+def noted_server(recorder: Recorder, url: str) -> Iterator[str]:
+    """A server on the loopback that hands everything on to another, and notes what is asked; gives its URL."""
+    behind = urlsplit(url).netloc
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        wbufsize = -1
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+        def handle_any(self) -> None:
+            recorder.search(self.command, self.path)
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            asked = {name: value for name, value in self.headers.items() if name.lower() not in ("host", "connection")}
+            connection = HTTPConnection(behind)
+            connection.request(self.command, self.path, body, asked)
+            answer = connection.getresponse()
+            said = answer.read()
+            connection.close()
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.headers.get("Content-Type", "application/json"))
+            if answer.headers.get("Content-Encoding"):
+                self.send_header("Content-Encoding", answer.headers["Content-Encoding"])
+            self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(b"" if self.command == "HEAD" else said)
+
+        do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_any
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()

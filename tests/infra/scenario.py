@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -12,16 +13,15 @@ from typing import Any
 from unittest.mock import patch
 
 import boto3
-import botocore.session
-from botocore.awsrequest import AWSResponse
+import httpx
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError
 from embedders import HashEmbedder
-from embedding_server import RawBody
 from http_api import EVERY_SCOPE, ok
 from moto import mock_aws
 from node_js import give_up
 from opensearch_node.node import NodeMissing, running_node
-from opensearchpy import OpenSearch, Urllib3HttpConnection
-from recorded import RecordedApi, Recorder, Use, noted
+from recorded import RecordedApi, Recorder, Use, noted, noted_server
 from table_fixtures import create_tables
 
 from agent_memory.adapters.change_feed import FeedRow
@@ -61,16 +61,16 @@ def recorded_uses() -> Mapping[str, set[Use]]:
             node = stack.enter_context(running_node())
         except NodeMissing as reason:
             give_up(f"no OpenSearch node: {reason}")
-        stack.enter_context(patch.dict(os.environ, {**ENVIRONMENT, settings.OPENSEARCH_URL: node}))
+        url = stack.enter_context(noted_server(recorder, node))
+        stack.enter_context(patch.dict(os.environ, {**ENVIRONMENT, settings.OPENSEARCH_URL: url}))
         stack.enter_context(mock_aws())
-        stack.enter_context(patch.object(boto3, "DEFAULT_SESSION", None))
-        model = _watched(recorder)
-        performed = noted(recorder, Urllib3HttpConnection.perform_request)
-        stack.enter_context(patch.object(Urllib3HttpConnection, "perform_request", performed))
+        model = Model()
+        made = noted(recorder, BaseClient._make_api_call, model.answer)
+        stack.enter_context(patch.object(BaseClient, "_make_api_call", made))
         create_tables(boto3.client("dynamodb"), *TABLES)
         stack.callback(wiring.use, None)
         wiring.use(None)
-        Scenario(recorder, model).play()
+        Scenario(recorder, model, node).play()
     return recorder.uses
 
 
@@ -81,27 +81,11 @@ class Model:
     down: bool = False
     vectors = HashEmbedder(DIMENSIONS)
 
-    def answer(self, request: Any, **_: Any) -> AWSResponse:
+    def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         if self.down:
-            return _response(request, 503, {"message": "down"}, {"x-amzn-errortype": "ServiceUnavailableException"})
-        vector = self.vectors.vector(json.loads(request.body)["inputText"])
-        return _response(request, 200, {"embedding": vector, "inputTextTokenCount": 3}, {})
-
-
-def _response(request: Any, status: int, body: Mapping[str, Any], headers: Mapping[str, str]) -> AWSResponse:
-    return AWSResponse(
-        request.url, status, {"content-type": "application/json", **headers}, RawBody(json.dumps(body).encode())
-    )
-
-
-def _watched(recorder: Recorder) -> Model:
-    """Let every client that boto3 makes from now on tell the recorder, and ask our model."""
-    model = Model()
-    boto3.setup_default_session(botocore_session=botocore.session.get_session())
-    events = boto3.DEFAULT_SESSION.events
-    events.register("before-parameter-build", recorder.call)
-    events.register_first("before-send.bedrock-runtime", model.answer)
-    return model
+            raise ClientError({"Error": {"Code": "ServiceUnavailableException"}}, "InvokeModel")
+        vector = self.vectors.vector(json.loads(asked["body"])["inputText"])
+        return {"body": io.BytesIO(json.dumps({"embedding": vector, "inputTextTokenCount": 3}).encode())}
 
 
 @dataclass
@@ -140,8 +124,8 @@ class Processes:
 
 
 class Scenario:
-    def __init__(self, recorder: Recorder, model: Model) -> None:
-        self.model = model
+    def __init__(self, recorder: Recorder, model: Model, node: str) -> None:
+        self.model, self.node = model, node
         self.processes = Processes(recorder)
         self.api = RecordedApi(Gateway().app(), self.processes.of)
         self.dynamodb = boto3.client("dynamodb")
@@ -287,6 +271,5 @@ class Scenario:
         return make()
 
     def delete_indices(self) -> None:
-        client = OpenSearch(os.environ[settings.OPENSEARCH_URL])
-        for name in client.indices.get(index="memories*"):
-            client.indices.delete(index=name)
+        for name in httpx.get(f"{self.node}/memories*").json():
+            httpx.delete(f"{self.node}/{name}").raise_for_status()
