@@ -44,7 +44,8 @@ def environment(dependencies: list[str]) -> Environment:
     with (CACHE / "emulator.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "done").exists():
-            shutil.rmtree(folder, ignore_errors=True)
+            for old in CACHE.glob("emulator-*"):
+                shutil.rmtree(old)
             _make(folder, made, dependencies)
             (folder / "done").touch()
     return made
