@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from http_api import NOWHERE, Api, faults, ok, problem
 
+from agent_memory.domain.cursors import cursor
 from agent_memory.local.gateway import Gateway
 
 TURN_ROUTES = ("messages", "recall", "end", "tools/search_memory")
@@ -318,13 +319,26 @@ def test_a_cursor_that_is_altered_or_anothers_is_refused(api: Api) -> None:
     for n in range(3):
         api.remember(agent, f"Note {n}.")
     path = f"/v1/agents/{agent}/memories"
-    cursor = ok(api.get(path, limit=1))["next"]
-    for wrong in ("x", cursor[:-4], cursor + "A", "A" + cursor[1:], "ä", "%"):
+    given = ok(api.get(path, limit=1))["next"]
+    for wrong in ("x", given[:-4], given + "A", "A" + given[1:], "ä", "%"):
         problem(api.get(path, after=wrong), 400, "invalid_cursor")
-    problem(api.get(path, after=cursor, kind="fact"), 400, "invalid_cursor")
-    problem(api.get(f"/v1/agents/{agent}/config/versions", after=cursor), 400, "invalid_cursor")
-    problem(api.get(f"{api.begin(agent).path}/transcript", after=cursor), 400, "invalid_cursor")
-    problem(api.get(f"/v1/agents/{api.configure()}/memories", after=cursor), 400, "invalid_cursor")
+    problem(api.get(path, after=given, kind="fact"), 400, "invalid_cursor")
+    problem(api.get(f"/v1/agents/{agent}/config/versions", after=given), 400, "invalid_cursor")
+    problem(api.get(f"{api.begin(agent).path}/transcript", after=given), 400, "invalid_cursor")
+    problem(api.get(f"/v1/agents/{api.configure()}/memories", after=given), 400, "invalid_cursor")
+
+
+@pytest.mark.rule("IF-4")
+@pytest.mark.parametrize("where", ["x", "1.5", "-5", "9" * 30, "\x00", "é"])
+def test_a_cursor_that_was_made_up_checksum_and_all_is_refused(api: Api, where: str) -> None:
+    agent = api.configure()
+    saved, turn = api.remember(agent, "Invoices by post.")["id"], api.begin(agent)
+    for path, binding in (
+        (f"{turn.path}/transcript", ["transcript", agent, turn.id, []]),
+        (f"/v1/agents/{agent}/memories/{saved}/versions", ["versions", agent, saved]),
+        (f"/v1/agents/{agent}/config/versions", ["config", agent]),
+    ):
+        problem(api.get(path, after=cursor(where, binding)), 400, "invalid_cursor")
 
 
 # ---------------------------------------------------------------- versions

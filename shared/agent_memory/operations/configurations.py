@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_memory.domain.cursors import cursor, position
+from agent_memory.domain.cursors import cursor, number
 from agent_memory.domain.errors import InvalidRequest
 from agent_memory.store.agents import Configured
 
@@ -21,10 +21,10 @@ def configuration_answer(configured: Configured, *, unchanged: bool = False) -> 
 def list_versions(services: Services, agent_id: str, *, limit: int = 50, after: str | None = None) -> dict[str, Any]:
     """Newest first, without the configurations themselves."""
     binding = ["config", agent_id]
-    behind = position(after, binding) if after is not None else None
+    behind = number(after, binding) if after is not None else None
     if after is not None and behind is None:
         raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
-    several = services.agents.versions(agent_id, before=int(behind) if behind else None, limit=limit + 1)
+    several = services.agents.versions(agent_id, before=behind, limit=limit + 1)
     if not several:
         configuration_of(services, agent_id)  # says so where there is no such agent
     more = cursor(str(several[limit - 1].version), binding) if len(several) > limit else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agent_memory.domain.cursors import cursor, position
+from agent_memory.domain.cursors import cursor, number, position
 from agent_memory.domain.errors import Fault, InvalidRequest, NotFound
 from agent_memory.domain.records import Record, Status, answer
 from agent_memory.domain.times import instant
@@ -112,12 +112,12 @@ def versions(
     """Newest first."""
     record = find_record(services, agent_id, id)
     binding = ["versions", agent_id, id]
-    before = position(after, binding) if after is not None else str(record.version + 1)
+    before = number(after, binding) if after is not None else record.version + 1
     if before is None:
         raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
     now = services.clock.now()
-    numbers = range(int(before) - 1, 0, -1)
-    shown = [record.at(number) for number in numbers[:limit]]
+    numbers = range(min(before, record.version + 1) - 1, 0, -1)
+    shown = [record.at(n) for n in numbers[:limit]]
     more = cursor(str(numbers[limit - 1]), binding) if len(numbers) > limit else None
     return {"versions": [answer(r, now) for r in shown if r], "next": more}
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent_memory.domain.cursors import cursor, position
+from agent_memory.domain.cursors import cursor, number
 from agent_memory.domain.errors import InvalidRequest
 from agent_memory.domain.records import Record, view
 from agent_memory.domain.turns import Turn, rollback_event
@@ -46,10 +46,10 @@ def _timeout(turn: Turn, behind: int, events: Sequence[dict[str, Any]]) -> list[
 def _behind(after: str | None, binding: Sequence[object]) -> int:
     if after is None:
         return 0
-    found = position(after, binding)
+    found = number(after, binding)
     if found is None:
         raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
-    return int(found)
+    return found
 
 
 def _joined(services: Services, agent_id: str, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
