@@ -40,7 +40,14 @@ def takes(what: str) -> PydanticCustomError:
 class Body(BaseModel):
     """A JSON object that a caller sends. Frozen."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+        defer_build=True,  # a function starts without those of other routes: a sixth of its own import
+    )
 
     @model_validator(mode="before")
     @classmethod
