@@ -15,11 +15,10 @@ from typing import Any
 from uuid import uuid4
 
 from embedders import HashEmbedder
-from opensearchpy import OpenSearch
 
 from agent_memory.adapters.dynamodb import DynamoDBTable
 from agent_memory.adapters.opensearch import OpenSearchIndex
-from agent_memory.adapters.opensearch_client import OpenSearchServer
+from agent_memory.adapters.opensearch_client import connect
 from agent_memory.adapters.sqlite_index import SqliteIndex
 from agent_memory.adapters.sqlite_table import SqliteTable
 from agent_memory.adapters.system import SystemIds
@@ -220,13 +219,12 @@ def in_aws(client: Any, opensearch_url: str, embedder: Embedder | None = None) -
     """DynamoDB (moto) and a real OpenSearch node."""
     embedder = embedder or HashEmbedder()
     table = DynamoDBTable("Memory", "Execution", client)
+    node = connect(opensearch_url)
     alias = f"memories-{uuid4().hex[:12]}"
-    index = OpenSearchIndex(
-        OpenSearchServer(opensearch_url), alias, model=embedder.model, dimensions=embedder.dimensions
-    )
+    index = OpenSearchIndex(node, alias, model=embedder.model, dimensions=embedder.dimensions)
     index.ensure()
     yield world_of(table, index, embedder)
-    OpenSearch(opensearch_url).indices.delete(index=f"{alias}*", ignore_unavailable=True)
+    node.indices.delete(index=f"{alias}*", ignore_unavailable=True)
 
 
 def unindexed_keys(table: Table) -> list[Key]:

@@ -16,10 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from opensearchpy import OpenSearch
 
 from agent_memory.adapters.opensearch import OpenSearchIndex
-from agent_memory.adapters.opensearch_client import OpenSearchServer
+from agent_memory.adapters.opensearch_client import connect
 from agent_memory.adapters.sqlite_index import SqliteIndex
 from agent_memory.domain.ports import Candidate, IndexAnswer, IndexEntry, IndexQuery, SearchIndex
 
@@ -86,18 +85,13 @@ def opened(
 @contextmanager
 def opensearch_index(url: str, dimensions: int = DIMENSIONS, refresh: str = "20ms") -> Iterator[OpenSearchIndex]:
     """Under a random name, and gone afterwards. It refreshes 50 times as often as in production, since writes wait."""
-    client = OpenSearch(url)
+    client = connect(url)
     alias = f"test-{secrets.token_hex(6)}"
-    index = OpenSearchIndex(OpenSearchServer(url), alias, model="m", dimensions=dimensions, search_timeout_s=30)
+    index = OpenSearchIndex(client, alias, model="m", dimensions=dimensions, search_timeout_s=30)
     index.ensure()
     client.indices.put_settings(index=alias, body={"index": {"refresh_interval": refresh}})
     yield index
     client.indices.delete(index=f"{alias}-*", params={"expand_wildcards": "all"})
-
-
-def node(index: OpenSearchIndex) -> OpenSearch:
-    """A client of the index's node, for what the product does not ask of it."""
-    return OpenSearch(index._server.url)
 
 
 def ulid(number: int) -> str:

@@ -9,22 +9,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
 import pytest
-from index_fixtures import (
-    AGENT,
-    DIMENSIONS,
-    PLACE,
-    entry,
-    ids,
-    node,
-    numbered,
-    opensearch_index,
-    packed,
-    random_units,
-    ulid,
-)
+from index_fixtures import AGENT, DIMENSIONS, PLACE, entry, ids, numbered, opensearch_index, packed, random_units, ulid
 
 from agent_memory.adapters.opensearch import MAX_BULK_BYTES, OpenSearchIndex, bodies
-from agent_memory.adapters.opensearch_client import OpenSearchServer
+from agent_memory.adapters.opensearch_client import connect
 from agent_memory.domain.errors import IndexUnavailable
 from agent_memory.domain.ports import IndexQuery
 
@@ -39,7 +27,7 @@ def index(opensearch_url: str) -> Iterator[OpenSearchIndex]:
 
 
 def names(index: OpenSearchIndex) -> list[str]:
-    return sorted(node(index).indices.get_alias(name=index._alias))
+    return sorted(index._client.indices.get_alias(name=index._alias))
 
 
 def test_ensuring_twice_makes_one_index(index: OpenSearchIndex) -> None:
@@ -57,7 +45,7 @@ def test_a_fresh_index_is_empty_and_takes_the_place_of_the_old_one(index: OpenSe
 
 
 def test_another_model_gets_an_index_of_its_own(index: OpenSearchIndex) -> None:
-    other = OpenSearchIndex(index._server, index._alias, model="Org/Model_v2:1", dimensions=DIMENSIONS * 2)
+    other = OpenSearchIndex(index._client, index._alias, model="Org/Model_v2:1", dimensions=DIMENSIONS * 2)
     assert other.ensure() is True
     assert names(index) == [f"{index._alias}-org-model-v2-1-1"]
     assert other.apply([entry(1, "tea", vectors=packed(*random_units(1, 1, DIMENSIONS * 2)))]) == {}
@@ -66,20 +54,20 @@ def test_another_model_gets_an_index_of_its_own(index: OpenSearchIndex) -> None:
 @pytest.mark.rule("RK-6")
 def test_a_wiped_index_does_not_answer_and_takes_nothing_until_it_is_made_anew(index: OpenSearchIndex) -> None:
     index.apply([entry(1, "tea")])
-    node(index).indices.delete(index=f"{index._alias}-m-1")
+    index._client.indices.delete(index=f"{index._alias}-m-1")
     for call in (lambda: index.search(TEA), lambda: index.apply([entry(2, "tea")])):
         with pytest.raises(IndexUnavailable):
             call()
     assert index.ensure() is True
     assert index.apply([entry(2, "tea")]) == {}
     assert ids(index.search(TEA).lexical) == numbered(2)
-    mapping = node(index).indices.get_mapping(index=index._alias)
+    mapping = index._client.indices.get_mapping(index=index._alias)
     assert {made["mappings"]["dynamic"] for made in mapping.values()} == {"strict"}
 
 
 def test_searching_the_shards_of_the_agents_alone_finds_the_same(index: OpenSearchIndex) -> None:
     routed = OpenSearchIndex(
-        index._server, index._alias, model="m", dimensions=DIMENSIONS, agent_of=lambda place: place.split("#")[0]
+        index._client, index._alias, model="m", dimensions=DIMENSIONS, agent_of=lambda place: place.split("#")[0]
     )
     index.apply([entry(1, "tea"), entry(2, "tea", partition="#platform#", agent_id="")])
     query = IndexQuery([PLACE, "#platform#"], ["tea"])
@@ -93,7 +81,7 @@ def test_a_document_that_the_node_refuses_holds_up_no_other(index: OpenSearchInd
     with pytest.raises(IndexUnavailable) as raised:  # the node refuses the whole request
         index.apply([good, bad])
     assert SECRET not in str(raised.value)
-    node(index).indices.put_settings(index=index._alias, body={"index": {"mapping.nested_objects.limit": 1}})
+    index._client.indices.put_settings(index=index._alias, body={"index": {"mapping.nested_objects.limit": 1}})
     refused = index.apply([good, entry(3, f"tea {SECRET}", vectors=packed(*random_units(2, 1)))])
     assert list(refused) == numbered(3)
     assert SECRET not in refused[ulid(3)]
@@ -143,7 +131,7 @@ def server(status: int, body: bytes) -> Iterator[str]:
 
 
 def at(url: str) -> OpenSearchIndex:
-    return OpenSearchIndex(OpenSearchServer(url), "memories", model="m", dimensions=DIMENSIONS)
+    return OpenSearchIndex(connect(url), "memories", model="m", dimensions=DIMENSIONS)
 
 
 def unavailable(index: OpenSearchIndex) -> str:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 from embedders import HashEmbedder
-from opensearchpy import OpenSearch
 from world import with_embedder
 
 from agent_memory.adapters.opensearch import OpenSearchIndex
@@ -33,7 +32,7 @@ def index(aws):
 
 def names(index):
     """The indices there are, and the one that is searched."""
-    found = OpenSearch(index._server.url).indices.get_alias(index=f"{index._alias}-*")
+    found = index._client.indices.get_alias(index=f"{index._alias}-*")
     return sorted(found), [name for name, told in found.items() if index._alias in told["aliases"]]
 
 
@@ -136,7 +135,7 @@ def test_another_model_gets_an_index_of_its_own_and_until_then_commits_wait(aws,
     ids = many(aws, agent, 4)
     aws.index_all()
     embedder = HashEmbedder(32, model="another")
-    changed = OpenSearchIndex(index._server, index._alias, model="another", dimensions=32)
+    changed = OpenSearchIndex(index._client, index._alias, model="another", dimensions=32)
     world = with_embedder(aws, embedder)
     world = replace(world, services=replace(world.services, index=changed))
     late = world.remember(agent, "Invoice of the other model.")

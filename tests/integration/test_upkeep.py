@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 from embedders import HashEmbedder
-from opensearchpy import OpenSearch
 from world import with_embedder
 
 from agent_memory.domain.errors import EmbedderUnavailable, StoreUnavailable
@@ -160,7 +159,7 @@ def deployed(aws):
 
 def wipe(world):
     index = world.index.inner
-    OpenSearch(index._server.url).indices.delete(index=f"{index._alias}-*")
+    index._client.indices.delete(index=f"{index._alias}-*")
 
 
 def test_a_fresh_deployment_gets_its_index(deployed):

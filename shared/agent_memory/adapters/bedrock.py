@@ -1,7 +1,7 @@
 """Embeddings from Amazon Titan Text Embeddings V2 on Bedrock.
 
 Knows the model's question and answer, and what an error code says of a text; leaves retries and timeouts to botocore
-and the floor to `kept_floor.py`. botocore is imported, and the client made, at the first call.
+and the floor to `kept_floor.py`. boto3 is imported, and the client made, at the first call.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from typing import Any
 from agent_memory.domain.errors import EmbedderUnavailable
 from agent_memory.domain.ports import Embedded
 from agent_memory.domain.words import is_blank
-
-from .aws import client
 
 TITAN_V2 = "amazon.titan-embed-text-v2:0"
 TITAN_DIMENSIONS = (256, 512, 1024)
@@ -133,6 +131,7 @@ class TitanModel:
 
 
 def _client() -> Any:
+    import boto3
     from botocore.config import Config
 
     # Two tries of at most 4 s each, and the pause between, end within 10 s.
@@ -142,4 +141,4 @@ def _client() -> Any:
         retries={"mode": "standard", "total_max_attempts": 2},
         max_pool_connections=_AT_ONCE,
     )
-    return client("bedrock-runtime", config=config)
+    return boto3.client("bedrock-runtime", config=config)

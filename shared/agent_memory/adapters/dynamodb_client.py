@@ -18,9 +18,9 @@ from botocore.exceptions import (
     EndpointConnectionError,
     HTTPClientError,
 )
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_random_exponential
 
 from ..domain.errors import ConditionFailed, StoreUnavailable
-from .aws import client
 from .dynamodb_values import from_attributes
 
 T = TypeVar("T")
@@ -53,6 +53,8 @@ class OutcomeUnknown(TryAgain):
 
 def dynamodb_client(region: str | None = None, endpoint: str | None = None) -> Any:
     """A low-level client, safe for threads. Time limits: 1 s to connect, 3 s to answer (usual: 2 to 20 ms)."""
+    import boto3  # 100 ms, which only who makes a client shall pay
+
     config = Config(
         connect_timeout=1,
         read_timeout=3,
@@ -60,31 +62,11 @@ def dynamodb_client(region: str | None = None, endpoint: str | None = None) -> A
         max_pool_connections=16,
         tcp_keepalive=True,
     )
-    return client("dynamodb", region=region, endpoint=endpoint, config=config)
+    return boto3.client("dynamodb", region_name=region, endpoint_url=endpoint, config=config)
 
 
 def try_again(call: Callable[[], T], attempts: int = ATTEMPTS) -> T:
     """What the call gives, repeated with jitter while it raises `TryAgain`. In the end raises `StoreUnavailable`."""
-    try:
-        return call()
-    except TryAgain as error:
-        failed = [error]
-
-    def again() -> T:
-        """What failed already counts as the loop's first attempt."""
-        if failed:
-            raise failed.pop()
-        return call()
-
-    # Imported by the first call that fails: few functions ever have one, and each start would pay for it.
-    from tenacity import (
-        Retrying,
-        retry_if_exception_type,
-        stop_after_attempt,
-        stop_after_delay,
-        wait_random_exponential,
-    )
-
     loop = Retrying(
         stop=stop_after_attempt(attempts) | stop_after_delay(GIVE_UP_AFTER_S),
         wait=wait_random_exponential(multiplier=0.025, max=1),
@@ -92,7 +74,7 @@ def try_again(call: Callable[[], T], attempts: int = ATTEMPTS) -> T:
         reraise=True,
     )
     try:
-        return loop(again)
+        return loop(call)
     except TryAgain as error:
         raise StoreUnavailable(f"table: {error}") from error
 

@@ -11,10 +11,12 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from opensearchpy import OpenSearch
+
 from ..domain.errors import IndexUnavailable
 from ..domain.ports import IndexAnswer, IndexEntry, IndexQuery, Statistics
 from .opensearch_aliases import Aliases
-from .opensearch_client import SEARCH_TIMEOUT_S, OpenSearchServer, list_in
+from .opensearch_client import SEARCH_TIMEOUT_S, list_in, mapped_errors, timeout
 from .opensearch_documents import document_of, hash_of
 from .opensearch_queries import answer_of, requests_of
 from .vector_faults import fault_of
@@ -32,7 +34,7 @@ class OpenSearchIndex:
 
     def __init__(
         self,
-        server: OpenSearchServer,
+        client: OpenSearch,
         alias: str = "memories",
         *,
         model: str,
@@ -40,20 +42,21 @@ class OpenSearchIndex:
         agent_of: Callable[[str], str] | None = None,
         search_timeout_s: float = SEARCH_TIMEOUT_S,
     ) -> None:
-        self._server = server
+        self._client = client
         self._alias = alias
-        self._aliases = Aliases(server, alias, model=model, dimensions=dimensions)
+        self._aliases = Aliases(client, alias, model=model, dimensions=dimensions)
         self._dimensions = dimensions
         self._agent_of = agent_of
-        self._search_timeout_s = search_timeout_s
+        self._search_timeout = timeout(search_timeout_s)
 
     def search(self, query: IndexQuery) -> IndexAnswer:
         if not query.partitions:
             return nothing(query)
         requests = requests_of(query)
         header = self._header(query)
-        lines = "".join(f"{json.dumps(line)}\n" for request in requests.values() for line in (header, request))
-        answer = self._server.request("POST", "_msearch", lines, read_s=self._search_timeout_s)
+        lines = [line for request in requests.values() for line in (header, request)]
+        with mapped_errors():
+            answer = self._client.msearch(body=lines, request_timeout=self._search_timeout)
         responses = list_in(answer, "responses")
         for response in responses:
             if error := response.get("error"):
@@ -123,7 +126,8 @@ class OpenSearchIndex:
         return refused
 
     def _write(self, alias: str, body: str, refresh: str) -> dict[str, str]:
-        answer = self._server.request("POST", f"{alias}/_bulk", body, refresh=refresh, require_alias="true")
+        with mapped_errors():
+            answer = self._client.bulk(body=body, index=alias, params={"refresh": refresh, "require_alias": "true"})
         results = [item["index"] for item in list_in(answer, "items")]
         if busy := next((result["status"] for result in results if is_outage(result["status"])), None):
             raise IndexUnavailable(f"the search index answered {busy} to a document")
@@ -133,7 +137,8 @@ class OpenSearchIndex:
 
     def _refresh(self, alias: str) -> None:
         """A conflict means already newer, and does not wait for the refresh that will show the newer one."""
-        self._server.request("POST", f"{alias}/_refresh")
+        with mapped_errors():
+            self._client.indices.refresh(index=alias)
 
 
 class NextIndex:

@@ -10,16 +10,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from opensearchpy import OpenSearch, RequestError
+
 from ..domain.errors import IndexUnavailable
-from .opensearch_client import OpenSearchServer, refused
+from .opensearch_client import mapped_errors
 from .opensearch_documents import index_body
 
 
 class Aliases:
     """model: part of an index's name, since vectors of two models do not compare."""
 
-    def __init__(self, server: OpenSearchServer, alias: str, *, model: str, dimensions: int) -> None:
-        self._server = server
+    def __init__(self, client: OpenSearch, alias: str, *, model: str, dimensions: int) -> None:
+        self._client = client
         self._dimensions = dimensions
         self._stem = f"{alias}-{re.sub('[^a-z0-9]+', '-', model.lower()).strip('-')}"
         self.current = alias
@@ -43,34 +45,38 @@ class Aliases:
     def fresh(self) -> str:
         """A new, empty index in the place of the one that is searched, which is deleted; gives its name. Whoever
         searches meanwhile sees the old one or the new one."""
-        old = self._standing()[self.current]
-        name = self._create()
-        self._change({"add": {"index": name, "alias": self.current}}, *map(_removal, old))
+        with mapped_errors():
+            old = self._standing()[self.current]
+            name = self._create()
+            self._change({"add": {"index": name, "alias": self.current}}, *map(_removal, old))
         return name
 
     def start_next(self) -> str:
         """The index behind `-next`, a new one where there is none for this model; gives its name."""
-        standing = self._standing()[self.next]
-        if ours := [name for name in standing if self._is_ours(name)]:
-            return ours[0]
-        name = self._create()
-        self._change({"add": {"index": name, "alias": self.next}}, *map(_removal, standing))
+        with mapped_errors():
+            standing = self._standing()[self.next]
+            if ours := [name for name in standing if self._is_ours(name)]:
+                return ours[0]
+            name = self._create()
+            self._change({"add": {"index": name, "alias": self.next}}, *map(_removal, standing))
         return name
 
     def finish_next(self) -> None:
         """Have the index behind `-next` searched, and delete the one that was; nothing where there is none."""
-        standing = self._standing()
-        if not standing[self.next]:
-            return
-        self._server.request("POST", f"{self.next}/_refresh")
-        name = standing[self.next][0]
-        moved = [{"add": {"index": name, "alias": self.current}}, {"remove": {"index": name, "alias": self.next}}]
-        self._change(*moved, *map(_removal, set(standing[self.current]) - {name}))
+        with mapped_errors():
+            standing = self._standing()
+            if not standing[self.next]:
+                return
+            self._client.indices.refresh(index=self.next)
+            name = standing[self.next][0]
+            moved = [{"add": {"index": name, "alias": self.current}}, {"remove": {"index": name, "alias": self.next}}]
+            self._change(*moved, *map(_removal, set(standing[self.current]) - {name}))
 
     def _standing(self) -> dict[str, list[str]]:
         """Names of the indices behind both aliases. One request: a name with a star may stand for nothing, where one
         without may not."""
-        answer = self._server.request("GET", f"_alias/{self.current}*")
+        with mapped_errors():
+            answer = self._client.indices.get_alias(name=f"{self.current}*")
         standing: dict[str, list[str]] = {self.current: [], self.next: []}
         for name, told in sorted(answer.items()) if isinstance(answer, dict) else ():
             for alias in told.get("aliases", ()) if isinstance(told, dict) else ():
@@ -82,19 +88,21 @@ class Aliases:
         return name.rpartition("-")[0] == self._stem
 
     def _change(self, *actions: dict[str, Any]) -> None:
-        self._server.request("POST", "_aliases", {"actions": list(actions)})
+        self._client.indices.update_aliases(body={"actions": list(actions)})
 
     def _create(self) -> str:
         """The next number that is free; another process may take one at the same moment."""
         while True:
-            existing = self._server.request("GET", f"{self._stem}-*", expand_wildcards="all")
+            existing = self._client.indices.get(index=f"{self._stem}-*", params={"expand_wildcards": "all"})
             numbers = [int(name.rpartition("-")[2]) for name in existing if name.rpartition("-")[2].isdecimal()]
             name = f"{self._stem}-{max(numbers, default=0) + 1}"
-            answer = self._server.perform("PUT", name, index_body(self._dimensions))
-            if answer.status < 400:
+            try:
+                self._client.indices.create(index=name, body=index_body(self._dimensions))
+            except RequestError as error:
+                if error.error != "resource_already_exists_exception":
+                    raise
+            else:
                 return name
-            if answer.error != "resource_already_exists_exception":
-                raise refused(answer)
 
 
 def _removal(name: str) -> dict[str, Any]:

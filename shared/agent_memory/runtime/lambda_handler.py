@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -24,10 +23,7 @@ def lambda_handler(handle: Handle) -> Handle:
     if "AWS_LAMBDA_FUNCTION_NAME" not in os.environ:
         return _by_context(handle)
     _prepare()
-    prepared = _in_lambda(handle)
-    gc.freeze()  # what was made until now stays: it is walked through no more
-    gc.enable()
-    return prepared
+    return _in_lambda(handle)
 
 
 def _by_context(handle: Handle) -> Handle:

@@ -1,7 +1,7 @@
 """The one place where ports meet adapters: made at the first call, kept by the process.
 
 In AWS from the environment (`settings`). The one-machine edition and tests put their own in with `use`. Adapters are
-imported where they are made, so that importing a handler costs no botocore and no connection.
+imported where they are made, so that importing a handler costs no boto3 and no OpenSearch client.
 """
 
 from __future__ import annotations
@@ -126,18 +126,15 @@ def _in_aws(settings: Settings) -> Wired:
 
 
 def _opensearch_index(settings: Settings, embedder: Embedder) -> OpenSearchIndex:
-    from agent_memory.adapters.aws import signer
     from agent_memory.adapters.opensearch import OpenSearchIndex
-    from agent_memory.adapters.opensearch_client import OpenSearchServer
+    from agent_memory.adapters.opensearch_client import connect
 
-    sign = signer(settings.opensearch_signed) if settings.opensearch_signed else None
-    server = OpenSearchServer(settings.opensearch_url, sign=sign)
-    return OpenSearchIndex(server, model=embedder.model, dimensions=embedder.dimensions, agent_of=agent_of)
+    client = connect(settings.opensearch_url, signer=_signer(settings.opensearch_signed))
+    return OpenSearchIndex(client, model=embedder.model, dimensions=embedder.dimensions, agent_of=agent_of)
 
 
 class _LaterIndex:
-    """The index, made at its first use: turns and records never need it, and how long the model's vectors are may have
-    to be asked of the model."""
+    """The index, made at its first use: its client takes 60 ms to import, which turns and records never pay."""
 
     def __init__(self, make: Callable[[], SearchIndex]) -> None:
         self._make = make
@@ -161,6 +158,16 @@ class _TableFloors:
 
     def put(self, name: str, floor: float) -> None:
         pass
+
+
+def _signer(service: str | None) -> Any:
+    if service is None:
+        return None
+    import boto3
+    from opensearchpy import Urllib3AWSV4SignerAuth
+
+    session = boto3.Session()
+    return Urllib3AWSV4SignerAuth(session.get_credentials(), session.region_name, service)
 
 
 def remote_embedder(settings: EmbedderSettings, *, key: str | None, kept: KeptFloors | None = None) -> Embedder:
