@@ -201,3 +201,22 @@ def test_without_the_environment_of_a_deployment_it_says_what_is_missing(monkeyp
         told = CliRunner().invoke(main, words)
         assert told.exit_code == 2
         assert settings.EXECUTION_TABLE in told.stderr
+
+
+@rule("RK-6")
+def test_a_change_on_its_way_to_both_while_they_change_places_is_told_again(aws, index):
+    agent = aws.configure()
+    ids = many(aws, agent, 2)
+    aws.index_all()
+    steps = reindex(aws.services, index)
+    next(steps)
+    before = index._aliases.targets()
+    assert len(before) == 2
+    late = aws.remember(agent, "Invoice on its way.")
+    list(steps)
+    plain, index._aliases.targets = index._aliases.targets, lambda: before
+    with pytest.raises(IndexUnavailable):
+        aws.index_all()
+    index._aliases.targets = plain
+    aws.index_all()
+    assert shown(aws, agent) == sorted([*ids, late])
