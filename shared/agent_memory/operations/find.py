@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 from agent_memory.domain import ranking, words
@@ -62,6 +63,13 @@ class Found:
         """How far the answer can be relied on, as recalls, searches and lists say it (RK-6, RK-8)."""
         reason = self.degraded_reason
         return {"degraded": reason is not None, "degraded_reason": reason, "ranked": self.ranked}
+
+
+@lru_cache(maxsize=256)
+def _occurring(text: str) -> Counter[str]:
+    """How often each word occurs. Kept, since what is not indexed yet is asked for again and again, and a long text
+    takes milliseconds; the text of a record never changes."""
+    return Counter(words.tokens(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +178,10 @@ class _Finding:
         return self.view.shows(record, self.now) and self.question.matches(record)
 
     def _candidate(self, stored: Stored) -> Candidate:
-        tokens = words.tokens(searchable_text(stored.record))
-        occurring = Counter(tokens)
+        occurring = _occurring(searchable_text(stored.record))
         counts = tuple(occurring[word] for word in self.words)
         cosine = ranking.best_cosine(stored.vectors, self.asked.vector) if self.asked.vector else None
-        return Candidate(stored.record.id, memory_partition(stored.record.place), counts, len(tokens), cosine)
+        return Candidate(stored.record.id, memory_partition(stored.record.place), counts, occurring.total(), cosine)
 
     def _verified(self, ranked: Sequence[Ranked], partitions: Mapping[str, str]) -> list[tuple[Record, Ranked]]:
         """Read in rank order, twice as many at a time as are wanted, until enough are alive; equals of the last too."""
