@@ -111,13 +111,6 @@ def redrive() -> None:
         raise SystemExit(1)
 
 
-@main.command("rebuild-index", hidden=True)
-@folder_options
-def rebuild_index(**folder: Any) -> None:
-    """The former name of reindex, on one machine."""
-    _rebuild(folder)
-
-
 def _rebuild(folder: dict[str, Any]) -> None:
     edition = _opened(dev=False, **folder)
     edition.index.discard()

@@ -75,7 +75,7 @@ def test_a_database_that_is_spoilt_is_refused_and_left_as_it_is(used: Path, spoi
     file.write_bytes(spoil(file.read_bytes()))
     spoilt = file.read_bytes()
     assert str(used) in start(used)
-    assert str(used) in told_in_one_line(run("rebuild-index", "--data", str(used), *FAST))
+    assert str(used) in told_in_one_line(run("reindex", "--data", str(used), *FAST))
     assert file.read_bytes() == spoilt
 
 

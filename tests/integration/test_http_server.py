@@ -126,7 +126,7 @@ def test_a_caller_who_hangs_up_undoes_nothing(server: Server) -> None:
 
 @pytest.mark.rule("IF-5")
 def test_a_folder_in_use_is_refused_naming_the_process(server: Server) -> None:
-    for command in (["serve", "--port", "0"], ["rebuild-index"]):
+    for command in (["serve", "--port", "0"], ["reindex"]):
         second = run(*command, "--data", str(server.folder))
         assert second.returncode == 1
         assert second.stdout == ""
@@ -197,7 +197,7 @@ def test_an_index_that_is_lost_is_built_again_from_the_table(server: Server) -> 
     server.stop()
     for file in server.folder.glob("index-*.sqlite"):
         file.write_bytes(b"this is no database " * 500)
-    rebuilt = run("rebuild-index", "--data", str(server.folder))
+    rebuilt = run("reindex", "--data", str(server.folder))
     assert (rebuilt.returncode, rebuilt.stdout.strip()) == (0, "The index holds 1 records.")
     server.start()
     assert server.found("a", "depot") == [saved]

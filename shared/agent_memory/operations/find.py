@@ -65,13 +65,6 @@ class Found:
         return {"degraded": reason is not None, "degraded_reason": reason, "ranked": self.ranked}
 
 
-@lru_cache(maxsize=256)
-def _occurring(text: str) -> Counter[str]:
-    """How often each word occurs. Kept, since what is not indexed yet is asked for again and again, and a long text
-    takes milliseconds; the text of a record never changes."""
-    return Counter(words.tokens(text))
-
-
 @dataclass(frozen=True, slots=True)
 class Backlog:
     """Committed and not indexed: the newest changes of each place."""
@@ -203,6 +196,13 @@ class _Finding:
 
     def _has_enough(self, results: Sequence[tuple[Record, Ranked]], following: Ranked) -> bool:
         return len(results) >= self.question.limit and following.score < results[-1][1].score
+
+
+@lru_cache(maxsize=256)
+def _occurring(text: str) -> Counter[str]:
+    """How often each word occurs. Kept, since what is not indexed yet is asked for again and again, and a long text
+    takes milliseconds; the text of a record never changes."""
+    return Counter(words.tokens(text))
 
 
 _NOTHING = IndexAnswer([], [], Statistics())
