@@ -105,7 +105,8 @@ def test_a_backlog_beyond_what_is_ranked_along_is_said(server: Server, agent: st
     server.switch("index", state="on")
     server.settled()
     recalled = server.recall(agent, "depot", "behind")
-    assert (degraded(recalled), recalled["ranked"]) == (None, 105)
+    assert degraded(recalled) is None
+    assert 100 <= recalled["ranked"] <= 105, "each ranking gives its hundred best, and they need not be the same"
 
 
 @pytest.mark.rule("RK-5", "RK-6", "IF-5")

@@ -49,6 +49,7 @@ class Change:
     status: str
     replaces: list[str]
     source: str
+    preview: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +93,7 @@ class TurnState:
     committed_at: str | None
     memories: list[Change]
     conflicts: list[ConflictOfTurn]
+    preview: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

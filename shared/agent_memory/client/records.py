@@ -26,6 +26,9 @@ class View:
     source: str
     occurred_at: str | None
     created_at: str
+    memory_key: str | None = None
+    pinned: bool = False
+    preview: bool = False
     score: float | None = None
 
 

@@ -46,6 +46,8 @@ class Record:
     versions: tuple[Version, ...]
     content: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    memory_key: str | None = None
+    pinned: bool = False
     priority: int = 50
     confidence: float = 1.0
     occurred_at: str | None = None
@@ -69,6 +71,15 @@ class Record:
     @property
     def replaced_by(self) -> str | None:
         return self.newest.replaced_by
+
+    @property
+    def preview(self) -> bool:
+        return self.place.preview
+
+    @property
+    def hides(self) -> bool:
+        """Whether it is a preview deletion: it was never more than the word that a live record is gone (PV-3)."""
+        return self.preview and self.versions[0].status is Status.DELETED
 
     def is_expired(self, now: datetime) -> bool:
         """From that instant on nothing recalls, searches, lists or reads it (LC-1)."""
@@ -98,7 +109,7 @@ def searchable_text(record: Record) -> str:
 
 
 def view(record: Record) -> dict[str, Any]:
-    """What a tool gives the model (API.md, "view"). Parts that are not built yet have no field."""
+    """What a tool gives the model (API.md, "view")."""
     return {
         "id": record.id,
         "version": record.version,
@@ -108,7 +119,10 @@ def view(record: Record) -> dict[str, Any]:
         "labels": dict(record.labels),
         "summary": record.summary,
         "content": record.content,
+        "memory_key": record.memory_key,
         "priority": record.priority,
+        "pinned": record.pinned,
+        "preview": record.preview,
         "replaces": list(record.replaces),
         "replaced_by": record.replaced_by,
         "source": record.source,

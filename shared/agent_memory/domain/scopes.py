@@ -31,11 +31,13 @@ _BREADTH = {scope: breadth for breadth, scope in enumerate(Scope)}
 
 
 class Place(NamedTuple):
-    """One scope of one owner. `agent_id` is None for platform; `owner` is None for agent and platform."""
+    """One scope of one owner, for live records or for preview records. `agent_id` is None for platform; `owner` is None
+    for agent and platform. What preview turns save lies in a place of its own, which live turns never read (PV-1)."""
 
     scope: Scope
     agent_id: str | None
     owner: str | None = None
+    preview: bool = False
 
     @property
     def ids(self) -> dict[str, str | None]:
@@ -46,29 +48,41 @@ class Place(NamedTuple):
             "user_id": self.owner if self.scope is Scope.USER else None,
         }
 
+    @property
+    def live(self) -> Place:
+        return self._replace(preview=False)
+
+    @property
+    def trial(self) -> Place:
+        """The place beside it where preview turns save."""
+        return self._replace(preview=True)
+
 
 class TurnIds(NamedTuple):
-    """Whom a turn is for, as the harness named them."""
+    """Whom a turn is for, as the harness named them, and whether it is a preview turn."""
 
     agent_id: str
     session_id: str | None = None
     workflow_id: str | None = None
     user_id: str | None = None
+    preview: bool = False
 
     def place(self, scope: Scope) -> Place | None:
-        """The turn's own place of that scope; None where the turn has no id for it."""
+        """Where the turn saves records of that scope; None where it has no id for it."""
         if scope is Scope.PLATFORM:
-            return Place(scope, None)
+            return Place(scope, None, preview=self.preview)
         if scope is Scope.AGENT:
-            return Place(scope, self.agent_id)
+            return Place(scope, self.agent_id, preview=self.preview)
         owner = {Scope.SESSION: self.session_id, Scope.WORKFLOW: self.workflow_id, Scope.USER: self.user_id}[scope]
-        return Place(scope, self.agent_id, owner) if owner is not None else None
+        return Place(scope, self.agent_id, owner, self.preview) if owner is not None else None
 
 
 def places_of(ids: TurnIds, scopes: Iterable[str]) -> list[Place]:
-    """The turn's places of these scopes, narrow to broad; scopes that the turn has no id for are left out (SC-2)."""
+    """The turn's places of these scopes, narrow to broad; scopes that the turn has no id for are left out (SC-2). A
+    preview turn has two of each: first the one for live records, then its own (PV-2)."""
     wanted = sorted({Scope(name) for name in scopes}, key=lambda scope: scope.breadth)
-    return [place for scope in wanted if (place := ids.place(scope))]
+    places = [place for scope in wanted if (place := ids.place(scope))]
+    return [each for place in places for each in ([place.live, place] if ids.preview else [place])]
 
 
 def place_for_new(ids: TurnIds, allowed: Sequence[Scope], chosen: str | None) -> Place:

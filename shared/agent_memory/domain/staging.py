@@ -71,6 +71,7 @@ class Settled:
                 "id": r.id,
                 "version": r.version,
                 "status": r.status.value,
+                "preview": r.preview,
                 "replaces": list(r.replaces),
                 "source": r.source,
             }

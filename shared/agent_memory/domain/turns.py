@@ -42,6 +42,7 @@ class Turn:
     session_id: str | None = None
     workflow_id: str | None = None
     user_id: str | None = None
+    preview: bool = False
     retry_of: str | None = None
     status: TurnStatus = TurnStatus.OPEN
     reason: str | None = None
@@ -56,7 +57,7 @@ class Turn:
 
     @property
     def ids(self) -> TurnIds:
-        return TurnIds(self.agent_id, self.session_id, self.workflow_id, self.user_id)
+        return TurnIds(self.agent_id, self.session_id, self.workflow_id, self.user_id, self.preview)
 
     def writer(self, conversation: str, tool_execution_id: str | None = None) -> dict[str, Any]:
         """`written_by` of a version that this turn writes; what is empty is left out."""

@@ -27,6 +27,7 @@ class Beginning:
     session_id: str | None = None
     workflow_id: str | None = None
     user_id: str | None = None
+    preview: bool | None = None
     execution_id: str | None = None
     invocation_id: str | None = None
     agent_version: int | None = None
@@ -101,13 +102,13 @@ def _superseding(services: Services, previous: Turn) -> list[Write]:
     now, turns = services.clock.now(), services.turns
     present = as_of(previous, now)
     ended = present if present is not previous else rolled_back(previous, "superseded", written(now))
-    event = turns.events(ended, ended.sequence, [rollback_event(ended)])
-    return [turns.change(previous, ended), event, turns.closed(previous.turn_id)]
+    events = turns.events(ended, ended.sequence, [rollback_event(ended)])
+    return [turns.change(previous, ended), *events, turns.closed(previous.turn_id)]
 
 
 def _inherit(previous: Turn, beginning: Beginning) -> Beginning:
-    """A retry is for the same session, workflow and user; other values are refused (TU-6)."""
-    given = {name: getattr(beginning, name) for name in ("session_id", "workflow_id", "user_id")}
+    """A retry is for the same session, workflow and user, and preview as its turn; other values are refused (TU-6)."""
+    given = {name: getattr(beginning, name) for name in ("session_id", "workflow_id", "user_id", "preview")}
     same = {name: getattr(previous, name) for name in given}
     if differing := [name for name, value in given.items() if value is not None and value != same[name]]:
         raise NotAllowed(f"{', '.join(differing)}: a retry takes the same as its turn.", code="retry_mismatch")
@@ -130,6 +131,7 @@ def _new_turn(services: Services, configured: Configured, beginning: Beginning) 
         session_id=beginning.session_id,
         workflow_id=beginning.workflow_id,
         user_id=beginning.user_id,
+        preview=bool(beginning.preview),
     )
 
 

@@ -97,7 +97,7 @@ def _commit(services: Services, turn: Turn, ended: Turn, messages: list[dict[str
             turns.nothing_staged_behind(turn, len(view.log)),
             *turns.forget_staged(turn, len(view.log)),
             *turns.messages(turn, turn.sequence + 1, messages),
-            turns.events(turn, ended.sequence + 1, events),
+            *turns.events(turn, ended.sequence + 1, events),
             *records.writes(view.settled, view.fingerprints, services.ids.new(now)),
         ]
     )
@@ -115,7 +115,7 @@ def _roll_back(services: Services, turn: Turn, ended: Turn, messages: list[dict[
     failed = replace(rolled_back(ended, "failed", at), error=error, outcome="failed")
     writes: list[Write] = [turns.change(turn, failed), turns.closed(turn.turn_id)]
     writes += turns.messages(turn, turn.sequence + 1, messages)
-    turns.transact([*writes, turns.events(turn, failed.sequence, [rollback_event(failed)])])
+    turns.transact([*writes, *turns.events(turn, failed.sequence, [rollback_event(failed)])])
     forget(services, turn)
     return failed
 

@@ -115,5 +115,5 @@ def _record(
     if found.usage:
         events.append(found.usage.event(at, "recall"))
     if events:
-        services.turns.write([services.turns.events(entered.turn, entered.first, events)])
+        services.turns.write(services.turns.events(entered.turn, entered.first, events))
     return execution_id

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_memory.domain.errors import ConditionFailed, StoreUnavailable, ToolRefused
-from agent_memory.domain.ports import Put, Write
+from agent_memory.domain.ports import Write
 from agent_memory.domain.records import Record, Status, Version
 from agent_memory.domain.retention import ends_at
 from agent_memory.domain.scopes import Place, place_for_new
@@ -43,7 +43,12 @@ class Removed:
 
 
 def add(
-    services: Services, entered: Entered, request: AddMemory, *, by: Mapping[str, Any], also: Callable[[Added], Put]
+    services: Services,
+    entered: Entered,
+    request: AddMemory,
+    *,
+    by: Mapping[str, Any],
+    also: Callable[[Added], Sequence[Write]],
 ) -> Added:
     """Stage a new record, in one transaction with what `also` makes of it. Raises `ToolRefused`: nothing is staged.
 
@@ -60,7 +65,7 @@ def add(
         places = _check_targets(services, entered, view, record)
         if not record.replaces and (twin := _twin(services, view, record, fingerprint, now)):
             return Added(twin, True, usage)
-        staged = [*services.records.stage(record, vectors, services.embedder.model), also(added)]
+        staged = [*services.records.stage(record, vectors, services.embedder.model), *also(added)]
         if _stage(services, entered, view, Save(record, places, fingerprint), staged):
             return added
         view = staged_view(services, entered)
@@ -68,7 +73,7 @@ def add(
 
 
 def remove(
-    services: Services, entered: Entered, id: str, *, by: Mapping[str, Any], also: Callable[[Record], Put]
+    services: Services, entered: Entered, id: str, *, by: Mapping[str, Any], also: Callable[[Record], Sequence[Write]]
 ) -> Removed:
     """Stage a deletion, in one transaction with what `also` makes of it. Deleting twice gives the same answer."""
     for _ in range(_TRIES):
@@ -80,7 +85,7 @@ def remove(
         if record.status is Status.DELETED:
             return Removed(record, False)
         gone = record.changed(Status.DELETED, at=services.clock.now(), by=by, replaced_by=record.replaced_by)
-        if _stage(services, entered, view, Remove(id, record.place, record.status, by), [also(gone)]):
+        if _stage(services, entered, view, Remove(id, record.place, record.status, by), also(gone)):
             return Removed(gone, True)
     raise StoreUnavailable("Other calls of this turn kept staging at once; send it again.")
 

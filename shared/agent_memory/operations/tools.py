@@ -98,7 +98,7 @@ def _search(call: _Call, request: SearchMemory) -> _Done:
 
 def _add(call: _Call, request: AddMemory) -> _Done:
     added = add(
-        call.services, call.entered, request, by=call.writer, also=lambda new: _put(call, *_events(call, _added(new)))
+        call.services, call.entered, request, by=call.writer, also=lambda new: _puts(call, *_events(call, _added(new)))
     )
     return replace(_added(added), is_recorded=not added.duplicate)
 
@@ -118,7 +118,7 @@ def _delete(call: _Call, request: DeleteMemory) -> _Done:
         call.entered,
         request.id,
         by=call.writer,
-        also=lambda gone: _put(call, *_events(call, _removed(gone))),
+        also=lambda gone: _puts(call, *_events(call, _removed(gone))),
     )
     return replace(_removed(removed.record), is_recorded=removed.is_new)
 
@@ -162,9 +162,9 @@ def _failure(call: _Call, error: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _put(call: _Call, *events: dict[str, Any]) -> Put:
+def _puts(call: _Call, *events: dict[str, Any]) -> list[Put]:
     return call.services.turns.events(call.entered.turn, call.entered.first, events)
 
 
 def _write(call: _Call, *events: dict[str, Any]) -> None:
-    call.services.turns.write([_put(call, *events)])
+    call.services.turns.write(_puts(call, *events))

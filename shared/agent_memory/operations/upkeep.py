@@ -88,9 +88,9 @@ def _time_out(services: Services, agent_id: str, turn_id: str) -> bool:
         services.turns.write([services.turns.closed(turn_id)])
         return False
     ended, turns = as_of(turn, services.clock.now()), services.turns
-    event = turns.events(ended, ended.sequence, [rollback_event(ended)])
+    events = turns.events(ended, ended.sequence, [rollback_event(ended)])
     try:
-        turns.transact([turns.change(turn, ended), event, turns.closed(turn_id)])
+        turns.transact([turns.change(turn, ended), *events, turns.closed(turn_id)])
     except ConditionFailed:
         return False  # a call that came in time, or too late, was at it: the next run looks again
     forget(services, turn)

@@ -45,6 +45,7 @@ class BeginBody(Body):
     session_id: GivenId | None = Field(None, description="Required where the agent has sessions.")
     workflow_id: GivenId | None = Field(None, description="The workflow that the turn works on.")
     user_id: GivenId | None = Field(None, description="The user that the turn works for.")
+    preview: bool | None = Field(None, description="Try changes: live turns never see what this one saves.")
     execution_id: GivenId | None = Field(None, description="The harness's own run; the turn's id where not given.")
     invocation_id: GivenId | None = Field(None, description="One invocation of that run.")
     agent_version: Version | None = Field(None, description="The configuration to begin on; the newest if not given.")

@@ -60,6 +60,7 @@ class Change(Shape):
     id: str
     version: int
     status: str
+    preview: bool
     replaces: list[str]
     source: str
 
@@ -71,10 +72,10 @@ class Current(Shape):
 
 
 class ConflictShape(Shape):
-    change: Literal["save", "replace", "delete"]
+    change: Literal["save", "replace", "delete", "pin", "key"]
     id: str
     target: str
-    outcome: Literal["retargeted", "saved_alone", "nothing"]
+    outcome: Literal["retargeted", "saved_alone", "nothing", "unpinned"]
     current: Current | None
 
 
@@ -91,6 +92,7 @@ class TurnShape(Shape):
     user_id: str | None
     execution_id: str
     invocation_id: str | None
+    preview: bool
     retry_of: str | None
     time_zone: str
     started_at: str
@@ -124,7 +126,10 @@ class View(Shape):
     labels: dict[str, str]
     summary: str
     content: str | None
+    memory_key: str | None
     priority: int
+    pinned: bool
+    preview: bool
     replaces: list[str]
     replaced_by: str | None
     source: str

@@ -34,6 +34,7 @@ from agent_memory.domain.scopes import Place, Scope, TurnIds
 
 LIVE, ENDED, VECTOR, FINGERPRINT, NOT_YET = "R#", "D#", "E#", "H#", "N#"
 UNINDEXED = "U#"
+PREVIEW = "preview"  # ends the partition of a place where preview turns save
 SHARDS = 8  # of a list: a partition takes 1,000 writes a second (DynamoDB), and each commit makes three of them
 POINTER, CONFIGURATION = "I#", "C#"
 STAGED, MESSAGES, EVENTS = "W#", "M#", "X#"
@@ -52,14 +53,15 @@ def unescape(text: str) -> str:
 
 @lru_cache(_REMEMBERED)
 def memory_partition(place: Place) -> str:
-    return f"{place.agent_id or ''}#{place.scope}#{escape(place.owner or '')}"
+    live = f"{place.agent_id or ''}#{place.scope}#{escape(place.owner or '')}"
+    return f"{live}#{PREVIEW}" if place.preview else live
 
 
 @lru_cache(_REMEMBERED)
 def place_of(partition: str) -> Place:
-    agent_id, scope, owner = partition.split("#")
+    agent_id, scope, owner, *mode = partition.split("#")
     named = Scope(scope) in (Scope.SESSION, Scope.WORKFLOW, Scope.USER)
-    return Place(Scope(scope), agent_id or None, unescape(owner) if named else None)
+    return Place(Scope(scope), agent_id or None, unescape(owner) if named else None, mode == [PREVIEW])
 
 
 def record(place: Place, letter: str, id: str) -> Key:

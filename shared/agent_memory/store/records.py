@@ -221,12 +221,13 @@ def _fingerprint(place: Place, fingerprint: str, id: str) -> Key:
 
 # -- the item's form: what is empty or the default is not stored, id and place are the key's
 
-_PLAIN = ("summary", "kind", "created_at", "source", "content", "occurred_at", "expires_at", "stamp")
+_PLAIN = ("summary", "kind", "created_at", "source", "content", "memory_key", "occurred_at", "expires_at", "stamp")
 
 
 def stored(record: Record) -> Item:
     item: Item = {name: value for name in _PLAIN if (value := getattr(record, name)) is not None}
     item |= {"labels": dict(record.labels)} if record.labels else {}
+    item |= {"pinned": True} if record.pinned else {}
     item |= {"priority": record.priority} if record.priority != 50 else {}
     item |= {"confidence": record.confidence} if record.confidence != 1 else {}
     item |= {"replaces": list(record.replaces)} if record.replaces else {}
@@ -246,6 +247,7 @@ def loaded(id: str, place: Place, item: Item) -> Record:
         id=id,
         place=place,
         labels=item.get("labels", {}),
+        pinned=item.get("pinned", False),
         priority=item.get("priority", 50),
         confidence=item.get("confidence", 1.0),
         replaces=tuple(item.get("replaces", ())),

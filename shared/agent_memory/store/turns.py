@@ -111,9 +111,9 @@ class Turns:
 
     # -- transcript
 
-    def events(self, turn: Turn, first: int, events: Sequence[Mapping[str, Any]]) -> Put:
+    def events(self, turn: Turn, first: int, events: Sequence[Mapping[str, Any]]) -> list[Put]:
         """Events of one call, with consecutive numbers from `first`."""
-        return Put(keys.events(turn.agent_id, turn.turn_id, first), {"packed": _packed(events)})
+        return [Put(keys.events(turn.agent_id, turn.turn_id, first), {"packed": _packed(events)})]
 
     def messages(self, turn: Turn, first: int, messages: Sequence[Mapping[str, Any]]) -> list[Put]:
         """Messages with consecutive numbers from `first`, in chunks."""
