@@ -8,6 +8,7 @@
 
 Only the two frame lines and the heads of items begin at the margin: what a record says is indented. Text of a record
 that imitates a frame line or a head is defused besides: the bracket that opens it becomes ‹, and nothing else changes.
+The pin list (`pins.py`) has the same frame around lines such as `- Summary [01JD0000000000000000000000]`.
 Leaves to others which records stand in the block, and how long they are (`budget.py`). Labels are not shown: a summary
 is enough to act on (RC-1), and fourteen labels could take more room than what was remembered.
 """
@@ -29,6 +30,8 @@ OPENING = (
     f"{SIGN} Each item: [id] kind, scope, source, day it was learned (of the day it speaks of), then its text;"
     " where it ends in [cut], read on by its id."
 )
+
+PINS_OPENING = f"{SIGN} Pinned, so always in view. Each line: a summary, then its [id]."
 
 INDENT = "  "
 DEFUSED = "‹"
@@ -70,9 +73,15 @@ def standing(body: str, room: int) -> int:
     return max(0, min(left, len(body)))
 
 
-def render(items: Sequence[str]) -> str:
-    """The block of these items (texts of `item_text`), in their order; "" of none."""
-    return "\n".join([OPENING, *items, CLOSING]) if items else ""
+def one_line(text: str) -> str:
+    """The text on one line, defused; its length is that of the text, or less."""
+    return defused(_LINE_BREAK.sub(" ", text))
+
+
+def render(items: Sequence[str], opening: str = OPENING) -> str:
+    """The block of these items (texts of `item_text`, or lines of pins), in their order; "" of none. opening: a line
+    that begins with `SIGN`, by which `strip_blocks` finds it."""
+    return "\n".join([opening, *items, CLOSING]) if items else ""
 
 
 # ---------------------------------------------------------------- imitations
@@ -112,8 +121,10 @@ _folding = _Folding()
 # ---------------------------------------------------------------- blocks in messages
 
 _FRAME = re.compile(f"{re.escape(SIGN)}|{re.escape(CLOSING)}")
-_LINE_OF_ITEM = rf"(?:- \[[0-9A-Z]{{26}}\]|{INDENT})[^\n]*"
-_BROKEN_OFF = re.compile(rf"[^\n]*\n- \[[0-9A-Z]{{26}}\][^\n]*(?:\n{_LINE_OF_ITEM})*")
+_ID = r"\[[0-9A-Z]{26}\]"
+_PIN = rf"- [^\n]*{_ID}(?![^\n])"
+_LINE_OF_ITEM = rf"(?:{_PIN}|(?:- {_ID}|{INDENT})[^\n]*)"
+_BROKEN_OFF = re.compile(rf"[^\n]*\n(?:{_PIN}|- {_ID}[^\n]*)(?:\n{_LINE_OF_ITEM})*")
 
 
 def strip_blocks(text: str) -> str:

@@ -72,6 +72,12 @@ def order(found: Iterable[Found]) -> list[Found]:
     return sorted(_newest_first(found), key=lambda f: (-f[0].priority, -_score(f), f[0].place.scope.breadth))
 
 
+def broadest_first(records: Iterable[Record]) -> list[Record]:
+    """The order of what is shown whether it matches or not, constraints (RL-1) and pins (PN-1): broadest scope, then
+    higher priority, then oldest."""
+    return sorted(records, key=lambda r: (-r.place.scope.breadth, -r.priority, r.created_at, r.id))
+
+
 def fill(records: Iterable[Record], *, max_tokens: int, max_item_tokens: int) -> Filled:
     """Take records as whole items, in the order given, while they fit; one that does not is left out, the next tried.
     No item is longer than `max_item_tokens` (20 or more: a head and the mark of a cut take up to 72 characters)."""
