@@ -129,6 +129,45 @@ def test_the_budget_counts_items_and_not_the_frame():
     assert fill([record], max_tokens=exact - 1, max_item_tokens=400).shown == []
 
 
+# ---------------------------------------------------------------- constraints
+
+
+def constraint(number, summary="Never promise a delivery date.", content=None, **fields):
+    return a_record(number, summary, content, kind="constraint", **fields)
+
+
+@pytest.mark.rule("RL-1")
+def test_constraints_stand_first_broadest_scope_first_then_higher_priority_then_oldest():
+    rules = [
+        constraint(1),
+        constraint(2, scope="user"),
+        constraint(3, scope="user", priority=51),
+        constraint(4, scope="user", created_at="2026-05-11T08:00:00.000Z"),
+        constraint(5, scope="platform", priority=0),
+    ]
+    filled = fill([a_record(6, priority=100)], constraints=rules, max_tokens=1000, max_item_tokens=400)
+    assert ids(filled.constraints) == [5, 3, 4, 2, 1]
+    assert ids(filled.items) == [5, 3, 4, 2, 1, 6]
+
+
+@pytest.mark.rule("RL-1", "RL-3")
+def test_constraints_are_counted_first_and_the_others_fill_what_is_left():
+    first, second, third = constraint(1), a_record(2), a_record(3)
+    room = sum(fitted(record, 400).tokens for record in (first, second))
+    filled = fill([second, third], constraints=[first], max_tokens=room, max_item_tokens=400)
+    assert (ids(filled.items), filled.omission["ids"]) == ([1, 2], [ulid(3)])
+
+
+@pytest.mark.rule("RL-1")
+def test_constraints_that_exceed_the_budget_are_shown_all_the_same_and_leave_no_room():
+    rules = [constraint(n, content="word " * 100) for n in range(3)]
+    filled = fill([a_record(9)], constraints=rules, max_tokens=100, max_item_tokens=60)
+    assert (ids(filled.constraints), ids(filled.shown), ids(filled.omitted)) == ([0, 1, 2], [], [9])
+    assert all(item.cut and item.tokens <= 60 for item in filled.constraints)
+
+
+# ---------------------------------------------------------------- rules
+
 PIECES = [
     "word ",
     "A sentence. ",
@@ -154,8 +193,7 @@ LINES = st.lists(st.sampled_from(["word ", "<[", "仓", "é", "👍🏽", "x" * 
 
 
 @st.composite
-def records(draw):
-    how_many = draw(st.integers(0, 6))
+def records(draw, first=0, most=6):
     return [
         a_record(
             n,
@@ -167,11 +205,44 @@ def records(draw):
             priority=draw(st.sampled_from([0, 50, 100])),
             occurred_at=draw(st.sampled_from([None, "2026-03-01T10:00:00Z"])),
         )
-        for n in range(how_many)
+        for n in range(first, first + draw(st.integers(0, most)))
     ]
 
 
+CONSTRAINTS = records(first=50, most=4)
 LIMITS = st.integers(20, 500)
+
+
+@pytest.mark.rule("RL-3")
+@given(records(), CONSTRAINTS, LIMITS, st.integers(100, 2000))
+def test_constraints_are_all_shown_each_within_its_limit_and_the_others_in_what_they_leave(
+    found, rules, max_item_tokens, max_tokens
+):
+    filled = fill(found, constraints=rules, max_tokens=max_tokens, max_item_tokens=max_item_tokens)
+    assert sorted(ids(filled.constraints)) == sorted(ids(fitted(rule, 400) for rule in rules))
+    assert all(item.tokens <= max_item_tokens for item in filled.constraints)
+    left = max_tokens - sum(item.tokens for item in filled.constraints)
+    assert sum(item.tokens for item in filled.shown) <= max(0, left)
+    alone = fill(found, max_tokens=left, max_item_tokens=max_item_tokens)
+    assert (filled.shown, filled.omitted) == (alone.shown, alone.omitted)
+
+
+@pytest.mark.rule("RL-1")
+@given(records(), CONSTRAINTS, st.data())
+def test_the_order_in_which_constraints_were_found_does_not_matter(found, rules, data):
+    one, another = (
+        fill(found, constraints=given_rules, max_tokens=300, max_item_tokens=100)
+        for given_rules in (rules, data.draw(st.permutations(rules)))
+    )
+    assert one == another
+
+
+@pytest.mark.rule("RL-1")
+@given(CONSTRAINTS, records(), LIMITS, st.integers(0, 5000), st.integers(0, 500))
+def test_neither_other_records_nor_the_budget_change_what_is_shown_of_constraints(rules, found, most, budget, more):
+    one = fill(found, constraints=rules, max_tokens=budget + more, max_item_tokens=most)
+    another = fill([], constraints=rules, max_tokens=budget, max_item_tokens=most)
+    assert one.constraints == another.constraints
 
 
 @pytest.mark.rule("RL-3")
@@ -188,12 +259,12 @@ def test_no_item_and_no_sum_is_over_its_limit_and_every_record_is_shown_or_omitt
 
 
 @pytest.mark.rule("RL-3", "RL-4")
-@given(records(), LIMITS)
-def test_an_item_stands_in_the_block_as_it_was_counted(found, max_item_tokens):
-    filled = fill(found, max_tokens=2000, max_item_tokens=max_item_tokens)
-    block = render([item.text for item in filled.shown])
-    frame = len(OPENING) + len(CLOSING) + len(filled.shown) + 1 if filled.shown else 0
-    assert len(block) == sum(len(item.text) for item in filled.shown) + frame
+@given(records(), CONSTRAINTS, LIMITS)
+def test_an_item_stands_in_the_block_as_it_was_counted(found, rules, max_item_tokens):
+    filled = fill(found, constraints=rules, max_tokens=2000, max_item_tokens=max_item_tokens)
+    block = render([item.text for item in filled.items])
+    frame = len(OPENING) + len(CLOSING) + len(filled.items) + 1 if filled.items else 0
+    assert len(block) == sum(len(item.text) for item in filled.items) + frame
 
 
 @pytest.mark.rule("RL-1", "RL-3")
@@ -207,10 +278,11 @@ def test_the_answer_does_not_depend_on_the_order_in_which_records_were_found(fou
 
 
 @pytest.mark.rule("RL-3")
-@given(records(), LIMITS, st.integers(100, 1000), st.integers(1, 500))
-def test_a_greater_budget_shows_first_what_stands_first_and_never_less_of_it(found, max_item_tokens, max_tokens, more):
+@given(records(), CONSTRAINTS, LIMITS, st.integers(100, 1000), st.integers(1, 500))
+def test_a_greater_budget_shows_first_what_stands_first_and_never_less_of_it(found, rules, longest, max_tokens, more):
     smaller, greater = (
-        fill(found, max_tokens=most, max_item_tokens=max_item_tokens) for most in (max_tokens, max_tokens + more)
+        fill(found, constraints=rules, max_tokens=most, max_item_tokens=longest)
+        for most in (max_tokens, max_tokens + more)
     )
     assert sum(i.tokens for i in smaller.shown) <= sum(i.tokens for i in greater.shown)
     parted = [

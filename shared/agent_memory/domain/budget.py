@@ -1,18 +1,19 @@
 """What a recall shows within its budget: which records, in which order, how much of each (RL-1, RL-3).
 
-Tokens are characters ÷ 4, rounded up, of an item as it stands in the block. Knows nothing of constraints, which are
-not built yet: they will be counted first.
+Tokens are characters ÷ 4, rounded up, of an item as it stands in the block. Constraints are counted first and never
+left out; the others fill what is left. Leaves to the caller which records are which: those that a turn sees, settled by
+their keys (`precedence.py`), no record among both.
 
 **What more room does.** Filling takes each item, in order, that still fits. So a greater `max_tokens` may show a long
 item that had no room, and leave out a shorter one behind it for which none is left. What holds instead: where the
 answers of two budgets part, the greater one shows the item that stands first; it never shows fewer tokens; and an item
 gives way only to one that stands before it. (At that item the smaller budget had less left than the item is long, and
-all that it shows from there on is shorter than the item.)
+all that it shows from there on is shorter than the item.) Constraints do not change it: they take as much of both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .block import head, item_text, standing
@@ -43,10 +44,16 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """Both in the order in which they were filled in."""
+    """All in the order in which they were filled in. shown, omitted: of the records that are not constraints."""
 
+    constraints: list[Shown]
     shown: list[Shown]
     omitted: list[Shown]
+
+    @property
+    def items(self) -> list[Shown]:
+        """What stands in the block, in its order."""
+        return [*self.constraints, *self.shown]
 
     @property
     def omission(self) -> dict[str, object]:
@@ -78,10 +85,17 @@ def broadest_first(records: Iterable[Record]) -> list[Record]:
     return sorted(records, key=lambda r: (-r.place.scope.breadth, -r.priority, r.created_at, r.id))
 
 
-def fill(records: Iterable[Record], *, max_tokens: int, max_item_tokens: int) -> Filled:
-    """Take records as whole items, in the order given, while they fit; one that does not is left out, the next tried.
-    No item is longer than `max_item_tokens` (20 or more: a head and the mark of a cut take up to 72 characters)."""
-    filled, left = Filled([], []), max_tokens
+def fill(
+    records: Iterable[Record], *, constraints: Sequence[Record] = (), max_tokens: int, max_item_tokens: int
+) -> Filled:
+    """What a recall shows. No item is longer than `max_item_tokens` (20 or more: a head and the mark of a cut take up
+    to 72 characters).
+
+    constraints: in any order; all are shown, broadest first, also where they take more than `max_tokens`. records: the
+    others, taken as whole items, in the order given, while they fit what is left; one that does not is left out, the
+    next tried."""
+    first = [fitted(record, max_item_tokens) for record in broadest_first(constraints)]
+    filled, left = Filled(first, [], []), max_tokens - sum(item.tokens for item in first)
     for item in (fitted(record, max_item_tokens) for record in records):
         if item.tokens <= left:
             filled.shown.append(item)
