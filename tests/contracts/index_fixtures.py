@@ -62,6 +62,9 @@ class Backend:
     def ask(self, *partitions: str, **query: Any) -> IndexAnswer:
         return self.index.search(IndexQuery(partitions or (PLACE,), **query))
 
+    def ask_agent(self, agent_id: str = AGENT, **query: Any) -> IndexAnswer:
+        return self.index.search(IndexQuery(agent_id=agent_id, **query))
+
 
 @pytest.fixture(params=["sqlite", "opensearch"])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:

@@ -43,7 +43,8 @@ def expected(entries: Iterable[IndexEntry], query: IndexQuery) -> Expected:
 
 def is_under(entry: IndexEntry, query: IndexQuery) -> bool:
     has_labels = (query.labels or {}).items() <= (entry.labels or {}).items()
-    return entry.live and entry.partition in query.partitions and query.kind in (None, entry.kind) and has_labels
+    is_theirs = entry.partition in query.partitions or entry.agent_id == query.agent_id
+    return entry.live and is_theirs and query.kind in (None, entry.kind) and has_labels
 
 
 def cosine(entry: IndexEntry, query: IndexQuery) -> float:

@@ -50,7 +50,7 @@ class OpenSearchIndex:
         self._search_timeout = timeout(search_timeout_s)
 
     def search(self, query: IndexQuery) -> IndexAnswer:
-        if not query.partitions:
+        if not query.partitions and query.agent_id is None:
             return nothing(query)
         requests = requests_of(query)
         header = self._header(query)
@@ -104,7 +104,9 @@ class OpenSearchIndex:
     def _header(self, query: IndexQuery) -> dict[str, Any]:
         # Half an answer would pass for a whole one: a shard that fails fails the search.
         header: dict[str, Any] = {"index": self._alias, "allow_partial_search_results": False}
-        if self._agent_of:
+        if query.agent_id is not None:
+            header["routing"] = hash_of(query.agent_id)
+        elif self._agent_of:
             header["routing"] = ",".join(sorted({hash_of(self._agent_of(name)) for name in query.partitions}))
         return header
 

@@ -75,12 +75,18 @@ def answer_of(query: IndexQuery, responses: Mapping[str, Json]) -> IndexAnswer:
 
 
 def filter_of(query: IndexQuery) -> Json:
-    clauses: list[Json] = [{"terms": {"partition": [hash_of(partition) for partition in query.partitions]}}]
-    clauses.append({"term": {"live": True}})
+    clauses: list[Json] = [whose(query), {"term": {"live": True}}]
     if query.kind is not None:
         clauses.append({"term": {"kind": query.kind}})
     clauses += [{"term": {"labels": term}} for term in label_terms(query.labels)]
     return {"bool": {"filter": clauses}}
+
+
+def whose(query: IndexQuery) -> Json:
+    """An agent's documents are those written with its routing, which other agents of the same shard do not share."""
+    if query.agent_id is not None:
+        return {"term": {"_routing": hash_of(query.agent_id)}}
+    return {"terms": {"partition": [hash_of(partition) for partition in query.partitions]}}
 
 
 def word_clauses(query: IndexQuery) -> list[Json]:
@@ -154,7 +160,7 @@ def candidate_of(hit: Json, partition_by_hash: Mapping[str, str], by_cosine: boo
     fields = hit["fields"]
     return Candidate(
         id=fields["id"][0],
-        partition=partition_by_hash[fields["partition"][0]],
+        partition=partition_by_hash[fields["partition"][0]] if partition_by_hash else "",
         counts=tuple(fields.get("counts", ())),
         length=fields["length"][0],
         cosine=cosine_of(hit["_score"]) if by_cosine else None,

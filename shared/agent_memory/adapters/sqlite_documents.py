@@ -8,7 +8,7 @@ with its postings, is dead until the index is rebuilt.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -17,17 +17,20 @@ from .sqlite_postings import append_postings, terms_of_entry
 from .sqlite_scopes import Change
 
 # AUTOINCREMENT: after `DELETE` no number comes again, so a search that is under way finds nothing instead of strangers.
+# A file from before partitions had agents fails at the index on them, and so is built anew from the table.
 DOCUMENTS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS partitions (
-    no INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, numbers INTEGER NOT NULL
+    no INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, numbers INTEGER NOT NULL, agent TEXT NOT NULL
 );
+CREATE INDEX IF NOT EXISTS partitions_of_agent ON partitions (agent);
 CREATE TABLE IF NOT EXISTS documents (
     partition INTEGER, id TEXT, number INTEGER, stamp INTEGER NOT NULL, live INTEGER NOT NULL, length INTEGER NOT NULL,
     digest BLOB, PRIMARY KEY (partition, id)
 ) WITHOUT ROWID;
 """
 _OPEN = """
-INSERT INTO partitions (name, numbers) VALUES (?, 0) ON CONFLICT DO UPDATE SET numbers = numbers RETURNING no, numbers
+INSERT INTO partitions (name, numbers, agent) VALUES (?, 0, ?)
+ON CONFLICT DO UPDATE SET numbers = numbers RETURNING no, numbers
 """
 _READ = "SELECT number, stamp, digest, length FROM documents WHERE partition = ? AND id = ?"
 _WRITE = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -42,9 +45,9 @@ class Known(NamedTuple):
     length: int
 
 
-def write_entries(connection: sqlite3.Connection, name: str, entries: Iterable[IndexEntry]) -> list[Change]:
+def write_entries(connection: sqlite3.Connection, name: str, entries: Sequence[IndexEntry]) -> list[Change]:
     """Write the entries of one partition; gives what became of the records in memory. Stale entries change nothing."""
-    partition, numbers = connection.execute(_OPEN, (name,)).fetchone()
+    partition, numbers = connection.execute(_OPEN, (name, entries[0].agent_id)).fetchone()
     first = numbers
     changes: list[Change] = []
     added: list[tuple[int, dict[str, int]]] = []

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..domain.errors import IndexUnavailable, StoreUnavailable
 from ..domain.fusion import LEG
 from ..domain.ports import Candidate, IndexAnswer, IndexEntry, IndexQuery, Statistics
+from .sqlite_agents import read_agent
 from .sqlite_cache import ScopeCache
 from .sqlite_documents import DOCUMENTS_SCHEMA, by_partition, clear_documents, is_storable, write_entries
 from .sqlite_file import SqliteFile
@@ -52,16 +53,27 @@ class SqliteIndex:
         self._dimensions = dimensions
         with mapped_errors():
             self._file = SqliteFile(Path(path), DOCUMENTS_SCHEMA + POSTINGS_SCHEMA, page_bytes=PAGE_BYTES)
+        self._vectors = vectors
         self._cache = ScopeCache(vectors, dimensions, cache_bytes)
         self._applying = Lock()  # commits are noted in memory in their order
 
     def search(self, query: IndexQuery) -> IndexAnswer:
+        terms = word_terms(query) + filter_terms(query.kind, query.labels)
         with mapped_errors(), self._file.reading() as connection:
+            if query.agent_id is not None:
+                return self._search_agent(connection, query, query.agent_id, terms)
             views = self._cache.views(connection, query.partitions, with_vectors=query.vector is not None)
             spans = spans_of(views)
-            terms = word_terms(query) + filter_terms(query.kind, query.labels)
             postings = read_postings(connection, spans, terms)
         return Search(query, views, spans, postings).answer()
+
+    def _search_agent(
+        self, connection: sqlite3.Connection, query: IndexQuery, agent_id: str, terms: Sequence[str]
+    ) -> IndexAnswer:
+        source = self._vectors if query.vector is not None else None
+        view, spans = read_agent(connection, agent_id, source, self._dimensions)
+        postings = read_postings(connection, spans, terms, agent_id=agent_id)
+        return Search(query, [view], spans_of([view]), postings).answer()
 
     def apply(self, entries: Sequence[IndexEntry]) -> dict[str, str]:
         refused: dict[str, str] = {}

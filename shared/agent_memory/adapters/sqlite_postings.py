@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,11 @@ CREATE TABLE IF NOT EXISTS postings (
 _APPEND = """
 INSERT INTO postings VALUES (?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET data = CAST(data || excluded.data AS BLOB)
+"""
+_OF_PARTITION = "SELECT partition, term, segment, data FROM postings WHERE partition = ? AND term IN ({marks})"
+_OF_AGENT = """
+SELECT o.partition, o.term, o.segment, o.data FROM partitions p CROSS JOIN postings o ON o.partition = p.no
+WHERE p.agent = ? AND o.term IN ({marks})
 """
 
 
@@ -82,18 +87,34 @@ def append_postings(
     connection.executemany(_APPEND, rows)
 
 
-def read_postings(connection: sqlite3.Connection, spans: Sequence[Span], terms: Sequence[str]) -> Postings:
-    """The postings of different terms in all spans. What was added after a span's size was read is left out."""
+def read_postings(
+    connection: sqlite3.Connection, spans: Sequence[Span], terms: Sequence[str], *, agent_id: str | None = None
+) -> Postings:
+    """The postings of different terms in all spans. What was added after a span's size was read is left out.
+    agent_id: whose partitions the spans are, where they are all of that agent's; one statement reads them then."""
     position = {term: index for index, term in enumerate(terms)}
-    select = f"SELECT term, segment, data FROM postings WHERE partition = ? AND term IN ({','.join('?' * len(terms))})"
+    span_of = {span.partition: span for span in spans}
     data: list[bytes] = []
     heads: list[tuple[int, int, int, int]] = []  # of each row: its first record, the span's end, the term, how many
-    for span in spans if terms else ():
-        end = span.start + span.size
-        for term, segment, packed in connection.execute(select, (span.partition, *terms)):
+    for partition, term, segment, packed in posting_rows(connection, list(span_of), terms, agent_id):
+        if span := span_of.get(partition):
+            first, end = span.start + (segment << SEGMENT_BITS), span.start + span.size
             data.append(packed)
-            heads.append((span.start + (segment << SEGMENT_BITS), end, position[term], len(packed) // POSTING.itemsize))
+            heads.append((first, end, position[term], len(packed) // POSTING.itemsize))
     return unpacked(data, heads)
+
+
+def posting_rows(
+    connection: sqlite3.Connection, partitions: Sequence[int], terms: Sequence[str], agent_id: str | None
+) -> Iterator[tuple[int, str, int, bytes]]:
+    marks = ",".join("?" * len(terms))
+    if not terms:
+        return
+    if agent_id is not None:
+        yield from connection.execute(_OF_AGENT.format(marks=marks), (agent_id, *terms))
+        return
+    for partition in partitions:
+        yield from connection.execute(_OF_PARTITION.format(marks=marks), (partition, *terms))
 
 
 def unpacked(data: Sequence[bytes], heads: Sequence[tuple[int, int, int, int]]) -> Postings:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from .sqlite_vectors import FULL_BLOCK, Rows, VectorBlocks, grown
 from .vector_faults import FLOAT_BYTES
 
+T = TypeVar("T")
 VectorSource = Callable[[str], Iterable[tuple[str, Sequence[bytes]]]]
 """Gives, of a partition, the ids of records with the vectors of their parts, from where these are kept for good."""
 
@@ -44,14 +46,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A partition at one moment; the arrays have one element per number."""
+    """A partition at one moment; the arrays have one element per number. (Or an agent, without a name: see
+    `sqlite_agents`.)"""
 
     name: str
     partition: int
     ids: NDArray[np.bytes_]
     live: NDArray[np.bool_]
     lengths: NDArray[np.uint32]
-    rows: list[Rows]
+    rows: Iterable[Rows]
 
 
 class CachedScope:
@@ -142,6 +145,6 @@ class CachedScope:
         self._size = max(size, self._size or 0)
 
 
-def batches(parts: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+def batches(parts: Iterator[tuple[T, bytes]]) -> Iterator[list[tuple[T, bytes]]]:
     while batch := list(islice(parts, FULL_BLOCK)):
         yield batch

@@ -5,7 +5,7 @@ Not locked: whoever holds a partition's lock extends it, and hands out `Rows`, w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,7 +96,7 @@ def unit_rows(vectors: Sequence[bytes], dimensions: int) -> NDArray[np.float32]:
     return units
 
 
-def best_cosines(blocks: Sequence[Rows], query: NDArray[np.float32], records: int) -> NDArray[np.float32]:
+def best_cosines(blocks: Iterable[Rows], query: NDArray[np.float32], records: int) -> NDArray[np.float32]:
     """The cosine of every record's best part, `NO_VECTOR` where it has none."""
     cosines = np.full(records, NO_VECTOR, np.float32)
     for vectors, owners in blocks:

@@ -140,7 +140,8 @@ class Table(Protocol):
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
     """What the index is told of one record. `stamp` only grows per record: an older or equal one changes nothing.
-    Not `live`: the record ended, the entry becomes a tombstone (which still wins over an older stamp)."""
+    Not `live`: the record ended, the entry becomes a tombstone (which still wins over an older stamp). A partition is
+    of one agent; `agent_id` is "" where it is of none."""
 
     id: str
     partition: str
@@ -155,18 +156,26 @@ class IndexEntry:
 
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
-    """Which records (all filters hold), by which words, near which vector."""
+    """Which records (all filters hold), by which words, near which vector. Either `partitions` or `agent_id` says whose
+    they are: those of some partitions (none: nothing is found), or all of one agent, in whatever partition."""
 
-    partitions: Sequence[str]
+    partitions: Sequence[str] = ()
     words: Sequence[str] = ()  # different tokens, at most 64; none: no lexical leg
     vector: Sequence[float] | None = None  # of unit length; None: no vector leg
     kind: str | None = None
     labels: Mapping[str, str] | None = None
+    agent_id: str | None = None
+
+    def __post_init__(self) -> None:
+        # "" is what entries of no agent have: it would be all of them, of whatever partition.
+        if self.agent_id == "" or (self.agent_id is not None and self.partitions):
+            raise ValueError("a search is of partitions or of one agent")
 
 
 class Candidate(NamedTuple):
     """A record as ranking sees it. counts: how often each word of the query occurs in it, in the query's order; length:
-    how many tokens it has; cosine: of its best part, true (−1 to 1), None where it is not known.
+    how many tokens it has; cosine: of its best part, true (−1 to 1), None where it is not known. partition: where it
+    lies; "" where all of an agent were searched: the table's pointers tell.
 
     A tuple: a search makes up to 200 of them, and a frozen dataclass takes three times as long to make."""
 
@@ -208,7 +217,7 @@ class SearchIndex(Protocol):
     """Finds candidates. Nothing it says is returned to anyone unchecked. Raises `IndexUnavailable`."""
 
     def search(self, query: IndexQuery) -> IndexAnswer:
-        """Both legs and the statistics in one round trip. Only live entries of the query's partitions."""
+        """Both legs and the statistics in one round trip. Only live entries of the partitions, or of the agent."""
         ...
 
     def apply(self, entries: Sequence[IndexEntry]) -> dict[str, str]:
