@@ -59,6 +59,25 @@ def test_a_tombstone_of_a_record_never_seen_keeps_it_out(backend: Backend) -> No
     assert backend.ask(words=["tea"]).lexical == []
 
 
+def test_a_tombstone_of_a_record_never_seen_changes_no_answer(backend: Backend) -> None:
+    """What expires unindexed and is removed for good is told all the same, in a partition known or not."""
+    vector = random_units(1, 9)[0]
+    backend.put(entry(1, "tea", vectors=packed(vector)))
+    query = {"words": ["tea"], "vector": vector.tolist()}
+    before = backend.ask(**query), backend.ask_agent(**query)
+    never_seen = [
+        tombstone(2, stamp=5),
+        tombstone(3, partition="place-0", stamp=5),
+        tombstone(4, partition="other", agent_id="other"),
+    ]
+    for _ in range(2):
+        assert backend.put(*never_seen) == {}
+        assert (backend.ask(**query), backend.ask_agent(**query)) == before
+    assert backend.ask("place-0", **query).statistics.documents == 0
+    backend.put(entry(2, "tea", stamp=6))
+    assert sorted(ids(backend.ask(words=["tea"]).lexical)) == numbered(1, 2)
+
+
 @pytest.mark.parametrize(("stamp", "standing"), [(1, "tea"), (2, "tea"), (3, "milk")])
 def test_only_a_greater_stamp_changes_anything(backend: Backend, stamp: int, standing: str) -> None:
     backend.put(entry(1, "tea", stamp=2, kind="fact"))

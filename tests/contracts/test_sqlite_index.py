@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from index_fixtures import DIMENSIONS, OTHER, PLACE, Shelf, entry, ids, numbered, packed, random_units, tombstone, ulid
-from index_reference import expected
+from index_fixtures import (
+    AGENT,
+    DIMENSIONS,
+    OTHER,
+    PLACE,
+    Shelf,
+    entry,
+    ids,
+    numbered,
+    packed,
+    random_units,
+    tombstone,
+    ulid,
+)
+from index_reference import Expected, expected
 
 from agent_memory.adapters.sqlite_index import SqliteIndex
 from agent_memory.domain.errors import IndexUnavailable
@@ -160,6 +175,14 @@ def test_a_table_that_is_gone_is_an_index_that_does_not_answer(index: SqliteInde
         index.apply([entry(9, "tea")])
 
 
+def test_a_file_from_before_partitions_had_agents_is_one_that_does_not_answer(path: Path, shelf: Shelf) -> None:
+    """So it is built anew from the table, instead of lacking in every search of an agent."""
+    with closing(sqlite3.connect(path)) as older:
+        older.execute("CREATE TABLE partitions (no INTEGER PRIMARY KEY, name TEXT UNIQUE, numbers INTEGER)")
+    with pytest.raises(IndexUnavailable):
+        SqliteIndex(path, shelf, dimensions=DIMENSIONS)
+
+
 # ---------------------------------------------------------------- any history of entries
 
 entries = st.builds(
@@ -211,11 +234,15 @@ def settled(given: IndexEntry, standing: dict[str, IndexEntry]) -> IndexEntry:
 
 def check(index: SqliteIndex, standing: Sequence[IndexEntry]) -> None:
     for filters in ({}, {"kind": "fact"}, {"labels": {"a": "1"}}):
-        query = IndexQuery([PLACE, OTHER], ["tea", '"', "none"], ASKED, **filters)
-        answer, truth = index.search(query), expected(standing, query)
-        assert answer.statistics.documents == truth.documents
-        assert answer.statistics.tokens == truth.tokens
-        assert answer.statistics.containing == truth.containing
-        assert set(ids(answer.lexical)) == truth.matching
-        assert ids(answer.vector) == truth.nearest(100)
-        assert all(found.counts == truth.counts[found.id] for found in answer.lexical + answer.vector)
+        for whose in ({"partitions": [PLACE, OTHER]}, {"agent_id": AGENT}):
+            query = IndexQuery(**whose, words=["tea", '"', "none"], vector=ASKED, **filters)
+            agrees(index.search(query), expected(standing, query))
+
+
+def agrees(answer: IndexAnswer, truth: Expected) -> None:
+    assert answer.statistics.documents == truth.documents
+    assert answer.statistics.tokens == truth.tokens
+    assert answer.statistics.containing == truth.containing
+    assert set(ids(answer.lexical)) == truth.matching
+    assert ids(answer.vector) == truth.nearest(100)
+    assert all(found.counts == truth.counts[found.id] for found in answer.lexical + answer.vector)

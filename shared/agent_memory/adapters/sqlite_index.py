@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..domain.errors import IndexUnavailable, StoreUnavailable
 from ..domain.fusion import LEG
 from ..domain.ports import Candidate, IndexAnswer, IndexEntry, IndexQuery, Statistics
-from .sqlite_agents import read_agent
+from .sqlite_agents import KEPT_BYTES, AgentVectors, read_agent
 from .sqlite_cache import ScopeCache
 from .sqlite_documents import DOCUMENTS_SCHEMA, by_partition, clear_documents, is_storable, write_entries
 from .sqlite_file import SqliteFile
@@ -53,8 +53,8 @@ class SqliteIndex:
         self._dimensions = dimensions
         with mapped_errors():
             self._file = SqliteFile(Path(path), DOCUMENTS_SCHEMA + POSTINGS_SCHEMA, page_bytes=PAGE_BYTES)
-        self._vectors = vectors
         self._cache = ScopeCache(vectors, dimensions, cache_bytes)
+        self._agent_vectors = AgentVectors(vectors, dimensions, min(cache_bytes, KEPT_BYTES))
         self._applying = Lock()  # commits are noted in memory in their order
 
     def search(self, query: IndexQuery) -> IndexAnswer:
@@ -70,8 +70,7 @@ class SqliteIndex:
     def _search_agent(
         self, connection: sqlite3.Connection, query: IndexQuery, agent_id: str, terms: Sequence[str]
     ) -> IndexAnswer:
-        source = self._vectors if query.vector is not None else None
-        view, spans = read_agent(connection, agent_id, source, self._dimensions)
+        view, spans = read_agent(connection, agent_id, self._agent_vectors if query.vector is not None else None)
         postings = read_postings(connection, spans, terms, agent_id=agent_id)
         return Search(query, [view], spans_of([view]), postings).answer()
 
@@ -93,6 +92,7 @@ class SqliteIndex:
         with self._applying, mapped_errors():
             self._file.write(clear_documents)
             self._cache.clear()
+            self._agent_vectors.clear()
 
     def close(self) -> None:
         """Once no call is under way."""
@@ -107,6 +107,7 @@ class SqliteIndex:
         with self._applying, mapped_errors():
             for name, changes in self._file.write(work).items():
                 self._cache.note(name, changes)
+                self._agent_vectors.forget(name)
 
 
 class Search:

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,6 @@ from numpy.typing import NDArray
 from .sqlite_vectors import FULL_BLOCK, Rows, VectorBlocks, grown
 from .vector_faults import FLOAT_BYTES
 
-T = TypeVar("T")
 VectorSource = Callable[[str], Iterable[tuple[str, Sequence[bytes]]]]
 """Gives, of a partition, the ids of records with the vectors of their parts, from where these are kept for good."""
 
@@ -145,6 +143,6 @@ class CachedScope:
         self._size = max(size, self._size or 0)
 
 
-def batches(parts: Iterator[tuple[T, bytes]]) -> Iterator[list[tuple[T, bytes]]]:
+def batches(parts: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
     while batch := list(islice(parts, FULL_BLOCK)):
         yield batch
