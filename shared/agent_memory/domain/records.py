@@ -5,6 +5,8 @@ Instants are kept as text: given ones as they were given (IF-4), our own in UTC 
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -101,6 +103,14 @@ class Record:
 def next_stamp(previous: int, now: datetime) -> int:
     """A number that only grows per record, also when the clock goes back."""
     return max(previous + 1, int(now.timestamp() * 1000))
+
+
+def fingerprint_of(record: Record, expires_at: str | None) -> str:
+    """Equal for records equal in every field, by code points (TL-2). expires_at: as it was given, before retention."""
+    labels = dict(sorted(record.labels.items()))
+    given: list[object] = [record.summary, record.kind, record.content, labels, record.priority]
+    given += [record.confidence, record.occurred_at, expires_at, record.memory_key, record.pinned]
+    return hashlib.sha256(json.dumps(given).encode()).hexdigest()[:32]
 
 
 def searchable_text(record: Record) -> str:

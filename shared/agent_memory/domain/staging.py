@@ -1,32 +1,42 @@
-"""What a turn has staged, and what becomes of it: one rule for the commit and the turn's own view (TU-1, TU-3, TU-8).
+"""What a turn has staged, and what its changes meet: the log, what stands now, and what comes of the two.
 
-Staged changes are a log: `Save` and `Remove`, in the order of the calls. `settle` plays it over the records as they
-stand now. Others may have been faster: a commit never fails for that, each such case is a `Conflict`.
+Staged changes are a log: `Save`, `Remove` and `Hide`, in the order of the calls. `settling.settle` plays it over
+`Standing` and gives `Settled`, for the commit and for the turn's own view alike (TU-1, TU-3, TU-8).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from .records import Record, Status, Version, next_stamp
+from .records import Record, Status
 from .scopes import Place
-from .times import written
+from .times import instant
+
+MAX_CONSTRAINTS = 20  # active ones of one place (RL-1)
+
+Keyed = tuple[Place, str]  # a place and a memory_key
+
+
+# ---------------------------------------------------------------- the log
 
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """A new record, as it will be; `record.replaces` names what the caller named."""
+    """A new record, as it will be; `record.replaces` names what the caller named. holders: who held its key when it was
+    staged, so who is no surprise. supersedes: how many records it superseded as it was staged (TU-5 counts them)."""
 
     record: Record
-    places: Mapping[str, Place]  # where each replaced record lies
+    places: Mapping[str, Place]  # where each record that it names lies
     fingerprint: str
+    holders: tuple[str, ...] = ()
+    supersedes: int = 0
 
     @property
     def changes(self) -> int:
-        return 1 + len(self.record.replaces)
+        return 1 + self.supersedes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +53,109 @@ class Remove:
         return 1
 
 
-Staged = Save | Remove
+@dataclass(frozen=True, slots=True)
+class Hide:
+    """A preview deletion: `record` is the word that the live record which it names in `replaces` is gone (PV-3)."""
+
+    record: Record
+    target: Place
+
+    @property
+    def changes(self) -> int:
+        return 1
+
+
+Staged = Save | Remove | Hide
+
+
+# ---------------------------------------------------------------- what it meets
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """That a preview record hides a live one. place: where it is written down; ends_at: of a preview deletion alone, a
+    replacement hides for as long as there is preview (PV-2)."""
+
+    place: Place
+    by: str
+    ends_at: str | None = None
+
+    def holds(self, now: datetime) -> bool:
+        return self.ends_at is None or now < instant(self.ends_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A record on a place's board, with what settles it against others before it is read."""
+
+    memory_key: str | None = None
+    ends_at: str | None = None
+
+    def holds(self, now: datetime) -> bool:
+        return self.ends_at is None or now < instant(self.ends_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What every recall of a place must show: its pinned records and its constraints, by id. version: 0 where there is
+    none yet; it counts the changes."""
+
+    version: int = 0
+    pinned: Mapping[str, Noted] = field(default_factory=dict)
+    constraints: Mapping[str, Noted] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> set[str]:
+        return {*self.pinned, *self.constraints}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What stands in the table where the log touches it: records with all that replaced them, who holds the keys, what
+    preview hides from this turn (by the id of the live record), and the boards of places where pins or constraints
+    change."""
+
+    records: Mapping[str, Record] = field(default_factory=dict)
+    holders: Mapping[Keyed, str | None] = field(default_factory=dict)
+    hidden: Mapping[str, Sequence[Hidden]] = field(default_factory=dict)
+    boards: Mapping[Place, Board] = field(default_factory=dict)
+
+    def hider(self, id: str, now: datetime) -> Hidden | None:
+        return next((hidden for hidden in self.hidden.get(id, ()) if hidden.holds(now)), None)
+
+
+# ---------------------------------------------------------------- what comes of it
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """after: every record that changes, as it will stand, by id; before: those of them that exist already."""
+    """after: every record that changes, as it will stand, by id; before: those of them that exist already. holders,
+    hidden, boards: what changes of these, holders with None for a key that is free; `standing` is what they were."""
 
     after: dict[str, Record] = field(default_factory=dict)
     before: dict[str, Record] = field(default_factory=dict)
     conflicts: list[dict[str, Any]] = field(default_factory=list)
     touched: list[str] = field(default_factory=list)  # saved and deleted, in order: the turn's `memories`
+    holders: dict[Keyed, str | None] = field(default_factory=dict)
+    hidden: dict[str, Hidden] = field(default_factory=dict)
+    boards: dict[Place, Board] = field(default_factory=dict)
+    standing: Standing = field(default_factory=Standing)
+    fences: Collection[Place] = ()  # boards that must not have changed: a pin was counted against them
+    over_budget: dict[str, int] = field(default_factory=dict)  # tokens of the list with a pin that does not fit, by id
 
     @property
     def gone(self) -> set[str]:
         """Records that were there before and that the turn takes away."""
-        return {id for id in self.before if self.after[id].status is not Status.ACTIVE}
+        return {id for id in self.before if self.after[id].status is not Status.ACTIVE} | set(self.hidden)
 
     @property
     def saved(self) -> list[Record]:
         """New records that are active in the end, oldest first."""
-        return [r for id, r in self.after.items() if id not in self.before and r.status is Status.ACTIVE]
+        return [r for r in self.new if r.status is Status.ACTIVE]
+
+    @property
+    def new(self) -> list[Record]:
+        return [record for id, record in self.after.items() if id not in self.before]
 
     def memories(self) -> list[dict[str, Any]]:
         return [
@@ -77,114 +169,3 @@ class Settled:
             }
             for r in (self.after[id] for id in self.touched)
         ]
-
-
-def targets(log: Iterable[Staged]) -> dict[str, Place]:
-    """Where the records lie that the log replaces or removes and did not bring itself."""
-    found: dict[str, Place] = {}
-    own: set[str] = set()
-    for change in log:
-        if isinstance(change, Save):
-            found |= {id: place for id, place in change.places.items() if id not in own}
-            own.add(change.record.id)
-        elif change.id not in own:
-            found[change.id] = change.place
-    return found
-
-
-def settle(
-    log: Sequence[Staged],
-    present: Mapping[str, Record],
-    *,
-    reachable: Collection[Place],
-    broader_kinds: Collection[str] = (),
-    now: datetime,
-) -> Settled:
-    """Play the log over `present`: the records that `targets` names and what has replaced them, chains to their end.
-
-    reachable: the places that the turn both sees and writes. A replace follows its target no further than there, nor to
-    a record of a kind whose precedence is broader than the new one's."""
-    play = _Play(present, reachable, broader_kinds, now)
-    for change in log:
-        play.save(change) if isinstance(change, Save) else play.remove(change)
-    return play.settled
-
-
-class _Play:
-    def __init__(
-        self, present: Mapping[str, Record], reachable: Collection[Place], broader: Collection[str], now: datetime
-    ) -> None:
-        self.present, self.reachable, self.broader, self.now = present, reachable, broader, now
-        self.settled = Settled()
-
-    def save(self, change: Save) -> None:
-        record = change.record
-        taken: list[str] = []
-        for target in record.replaces:
-            heir = self._replaceable(target, record)
-            if heir and heir.id not in taken:
-                taken.append(heir.id)
-        first = Version(1, Status.ACTIVE, written(self.now), record.newest.written_by)
-        self._set(replace(record, replaces=tuple(taken), versions=(first,), stamp=next_stamp(0, self.now)))
-        self.settled.touched.append(record.id)
-        for id in taken:
-            self._change(id, Status.SUPERSEDED, record.newest.written_by, replaced_by=record.id)
-
-    def remove(self, change: Remove) -> None:
-        record = self._record(change.id)
-        if (
-            record is None
-            or record.status is Status.DELETED
-            or (record.status is Status.SUPERSEDED and change.seen is Status.ACTIVE)
-        ):
-            self._conflict("delete", change.id, change.id, "nothing", record)
-        else:
-            self._change(change.id, Status.DELETED, change.by)
-            if change.id not in self.settled.touched:
-                self.settled.touched.append(change.id)
-
-    def _replaceable(self, target: str, new: Record) -> Record | None:
-        """The record that a replace of `target` supersedes now, or None: then the new one is saved without it."""
-        record = self._record(target)
-        if record and record.is_active(self.now):
-            return record
-        heir = self._heir(record)
-        if heir and heir.id != new.id and self._may_follow(heir, new):
-            self._conflict("replace", new.id, target, "retargeted", heir)
-            return heir
-        self._conflict("replace", new.id, target, "saved_alone", record)
-        return None
-
-    def _may_follow(self, heir: Record, new: Record) -> bool:
-        stronger = heir.kind in self.broader and new.kind not in self.broader
-        return heir.place in self.reachable and heir.place.scope.breadth <= new.place.scope.breadth and not stronger
-
-    def _heir(self, record: Record | None) -> Record | None:
-        """The active end of the chain of what replaced a record."""
-        seen: set[str] = set()
-        while record and record.status is Status.SUPERSEDED and record.replaced_by and record.id not in seen:
-            seen.add(record.id)
-            record = self._record(record.replaced_by)
-        return record if record and record.is_active(self.now) else None
-
-    def _record(self, id: str) -> Record | None:
-        return self.settled.after.get(id) or self.present.get(id)
-
-    def _set(self, record: Record) -> None:
-        self.settled.after[record.id] = record
-
-    def _change(self, id: str, status: Status, by: Mapping[str, Any], replaced_by: str | None = None) -> None:
-        record = self._record(id)
-        assert record is not None
-        if id in self.present:
-            self.settled.before[id] = self.present[id]
-        kept = replaced_by or (record.replaced_by if status is Status.DELETED else None)
-        self._set(record.changed(status, at=self.now, by=by, replaced_by=kept))
-
-    def _conflict(self, change: str, id: str, target: str, outcome: str, found: Record | None) -> None:
-        # `current` is what the commit found, before its own changes.
-        found = self.present.get(found.id, found) if found else None
-        current = {"id": found.id, "version": found.version, "status": found.status.value} if found else None
-        self.settled.conflicts.append(
-            {"change": change, "id": id, "target": target, "outcome": outcome, "current": current}
-        )

@@ -22,6 +22,7 @@ MAX_QUERY_CHARACTERS = 10_000
 MAX_IDS = 50
 MAX_REPLACES = 10
 MAX_LABEL_CHARACTERS = 256
+MAX_KEY_CHARACTERS = 128
 
 RecordId = Annotated[Text, Field(min_length=1, max_length=128)]  # any text: what is no record's id is not found
 LabelName = Annotated[str, StringConstraints(max_length=64), Unicode]
@@ -99,6 +100,10 @@ class AddMemory(ToolInput):
         BeforeValidator(_listed),
         AfterValidator(_each_once),
     ] = Field((), description="Ids of the records that this one corrects: they are superseded.")
+    memory_key: Annotated[Text, Field(min_length=1, max_length=MAX_KEY_CHARACTERS), OneLine] | None = Field(
+        None, description="What the fact is about, such as `invoice.delivery`: one record at a time has a key."
+    )
+    pinned: bool = Field(False, description="Show it before every model call; only what must never be missed.")
     priority: Annotated[int, Field(ge=0, le=100), Whole] = Field(
         50, description="Weight when room is short; more is kept first."
     )

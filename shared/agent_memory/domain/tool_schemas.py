@@ -11,6 +11,7 @@ from typing import Any, Literal, assert_never
 
 from .configuration import AgentConfig
 from .messages import Speaker
+from .precedence import PLATFORM_KINDS
 from .schema_words import Node, Schema, schema_of
 from .scopes import Scope
 from .tool_inputs import MAX_LABEL_CHARACTERS
@@ -88,17 +89,29 @@ def _narrowed(tool: str, argument: str, plain: Schema, config: AgentConfig) -> d
     """The argument as this agent may use it, or None where it may not."""
     match argument:
         case "kind" if tool == "add_memory":
-            return _described(plain, f"One of {', '.join(config.kinds)}.", enum=config.kinds)
+            return _kinds_to_save(plain, config)
         case "kind":  # no enum: kinds that an earlier version declared can still be searched for (CF-3)
             return _described(plain, f"Declared are {', '.join(config.kinds)}.")
         case "labels":
             return _labels(plain, config)
         case "scope":
             return _scope(plain, savable_scopes(config))
+        case "pinned" if config.memory.pinned is None:
+            return None
         case "limit":
             return _described(plain, f"Default {config.memory.search.max_results}.")
         case _:
             return dict(plain)
+
+
+def _kinds_to_save(plain: Schema, config: AgentConfig) -> dict[str, Any]:
+    scopes = savable_scopes(config)
+    declared = config.kinds if scopes != [Scope.PLATFORM] else []
+    platform = [kind for kind in PLATFORM_KINDS if Scope.PLATFORM in scopes and kind not in declared]
+    told = f"One of {', '.join(declared or platform)}."
+    if declared and platform:
+        told += f" With scope platform one of {', '.join(PLATFORM_KINDS)}."
+    return _described(plain, told, enum=[*declared, *platform])
 
 
 def _labels(plain: Schema, config: AgentConfig) -> dict[str, Any] | None:

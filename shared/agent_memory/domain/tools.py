@@ -6,7 +6,7 @@ store to know.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from pydantic import ValidationError
@@ -15,6 +15,7 @@ from .configuration import AgentConfig
 from .errors import ToolRefused
 from .faults import path_of, tool_faults_of
 from .messages import Speaker, speaker
+from .precedence import PLATFORM_KINDS
 from .scopes import Scope
 from .tool_inputs import AddMemory, AnyInput, DeleteMemory, ReadMemory, SearchMemory, ToolInput
 
@@ -38,9 +39,14 @@ def offered_tools(config: AgentConfig, audience: Speaker = "agent") -> list[str]
 
 
 def savable_scopes(config: AgentConfig) -> list[Scope]:
-    """What `scope` may be, narrow to broad: the first is the default. Platform memory takes approval, which is not
-    built yet."""
-    return [scope for scope in config.writable if scope is not Scope.PLATFORM]
+    """What `scope` may be, narrow to broad: the first is the default."""
+    return config.writable
+
+
+def savable_kinds(config: AgentConfig, scope: str | None) -> Sequence[str]:
+    """What `kind` may be in that scope, None being the default one: platform memory knows kinds of its own (SC-6)."""
+    into = scope or next(iter(savable_scopes(config)), None)
+    return PLATFORM_KINDS if into == Scope.PLATFORM else config.kinds
 
 
 def parse_tool_input(
@@ -49,7 +55,7 @@ def parse_tool_input(
     """The checked input of a call of one of `TOOLS`; with `now`, `expires_at` must lie after it.
 
     Raises `ToolRefused`: not_offered, read_only, invalid_input (every fault in `details.faults`), kind_not_declared,
-    label_not_declared, scope_not_allowed, looked for in this order. No message repeats what was sent."""
+    label_not_declared, scope_not_allowed, pin_not_configured, looked for in this order. No message repeats what was sent."""
     _check_caller(tool, config, speaker(conversation))
     call = _checked(TOOLS[tool], {} if raw is None else raw, now)
     for refusal in _not_declared(call, config):
@@ -78,8 +84,8 @@ def _checked(model: type[ToolInput], raw: object, now: datetime | None) -> AnyIn
 
 def _not_declared(call: AnyInput, config: AgentConfig) -> Iterator[ToolRefused]:
     """What the configuration does not allow, first things first."""
-    if isinstance(call, AddMemory) and call.kind not in config.memory.kinds:
-        yield ToolRefused("kind_not_declared", f"kind takes one of {', '.join(config.kinds)}.", "kind")
+    if isinstance(call, AddMemory) and call.kind not in (kinds := savable_kinds(config, call.scope)):
+        yield ToolRefused("kind_not_declared", f"kind takes one of {', '.join(kinds)} here.", "kind")
     if isinstance(call, AddMemory | SearchMemory):
         declared = ", ".join(config.memory.labels)
         takes = f"labels takes the declared names {declared}" if declared else "this agent declares no labels"
@@ -88,6 +94,8 @@ def _not_declared(call: AnyInput, config: AgentConfig) -> Iterator[ToolRefused]:
                 yield ToolRefused("label_not_declared", f"An undeclared label: {takes}.", path_of(("labels", name)))
     if isinstance(call, AddMemory):
         yield from _scope_not_allowed(call, savable_scopes(config))
+        if call.pinned and config.memory.pinned is None:
+            yield ToolRefused("pin_not_configured", "This agent pins nothing: leave pinned out.", "pinned")
 
 
 def _scope_not_allowed(call: AddMemory, allowed: list[Scope]) -> Iterator[ToolRefused]:

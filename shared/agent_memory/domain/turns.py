@@ -20,6 +20,7 @@ MAX_TOOL_CHANGES = 15  # of 25: the rest is the review's (TU-5); 25 × 3 actions
 
 class TurnStatus(StrEnum):
     OPEN = "open"
+    ENDING = "ending"
     COMMITTED = "committed"
     ROLLED_BACK = "rolled_back"
 

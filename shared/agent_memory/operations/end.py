@@ -1,7 +1,8 @@
 """End a turn: commit it, or roll it back. The first outcome stands (TU-1, TU-2).
 
-No review is built yet, so the call itself commits, in one transaction with the messages that came along: after a crash
-the turn is open or committed, wholly.
+No review is built yet, so the call itself commits, in one transaction with the messages that came along. Only where
+that transaction would be too large the turn is `ending` in between: then the same call again goes on, and so does
+upkeep.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from typing import Any, Literal
 
 from agent_memory.domain.errors import ConditionFailed, Conflict, StoreUnavailable
 from agent_memory.domain.messages import Message
-from agent_memory.domain.ports import Write
-from agent_memory.domain.staging import Save, Staged
+from agent_memory.domain.ports import MAX_ACTIONS, Write
+from agent_memory.domain.staging import Remove, Staged
 from agent_memory.domain.times import written
 from agent_memory.domain.turns import MAX_MESSAGES, Turn, TurnStatus, not_open, rollback_event, rolled_back
+from agent_memory.store.commits import commit_writes
 
+from .also import Also, nothing
 from .enter import Entered, configuration, find_turn
 from .messages import full, message_events
 from .services import Services
@@ -43,21 +46,24 @@ def end(
     outcome: Outcome,
     error: str | None = None,
     messages: Sequence[Message] = (),
+    also: Also[Turn] = nothing,
 ) -> Ended:
     """End the turn and give it as it stands then. Asked again with the same outcome: the turn as it stands."""
     for _ in range(_TRIES):
         turn = find_turn(services, agent_id, turn_id)
-        if turn.status is not TurnStatus.OPEN:
+        if turn.status not in (TurnStatus.OPEN, TurnStatus.ENDING) or turn.outcome not in (None, outcome):
             return Ended(_standing(turn, outcome), by_this_call=False)
+        if turn.status is TurnStatus.ENDING:
+            messages = ()  # they came with the call that ended it
         if turn.messages + len(messages) > MAX_MESSAGES:
             raise full()
         events = message_events(services, messages)
         ended = replace(turn, sequence=turn.sequence + len(events), messages=turn.messages + len(events))
         try:
             if outcome == "completed":
-                ended = _commit(services, turn, ended, events)
+                ended = _commit(services, turn, ended, events, also)
             else:
-                ended = _roll_back(services, turn, ended, events, error)
+                ended = _roll_back(services, turn, ended, events, error, also)
         except ConditionFailed:
             continue
         return Ended(ended, by_this_call=True)
@@ -72,50 +78,65 @@ def _standing(turn: Turn, outcome: Outcome) -> Turn:
     raise Conflict(f"The turn was ended as {turn.outcome} before.", code="outcome_differs")
 
 
-def _commit(services: Services, turn: Turn, ended: Turn, messages: list[dict[str, Any]]) -> Turn:
-    """One transaction: the turn, its messages and transcript, every record it changes (at most 15 changes by tools, so
-    fewer than 100 writes), on the condition that nothing of it has changed since it was read."""
+def _commit(services: Services, turn: Turn, ended: Turn, messages: list[dict[str, Any]], also: Also[Turn]) -> Turn:
+    """One transaction: the turn, its messages and transcript, every record it changes, on the condition that nothing of
+    it has changed since it was read. Where messages of many chunks meet many changes they do not fit one (DynamoDB takes
+    a hundred actions): then the turn is ending first, with its messages, and commits in a second one."""
+    turns = services.turns
     entered = Entered(turn, configuration(services, turn).config, first=turn.sequence + 1)
     view = staged_view(services, entered)
     now = services.clock.now()
+    said = turns.messages(turn, turn.sequence + 1, messages)
     events = _commit_events(view, at=written(now))
     committed = replace(
         ended,
         status=TurnStatus.COMMITTED,
         outcome="completed",
-        ended_at=written(now),
+        ended_at=turn.ended_at or written(now),
         committed_at=written(now),
         sequence=ended.sequence + len(events),
         memories=view.settled.memories(),
         conflicts=view.settled.conflicts,
     )
-    turns, records = services.turns, services.records
-    services.turns.transact(
-        [
-            turns.change(turn, committed),
-            turns.closed(turn.turn_id),
-            turns.nothing_staged_behind(turn, len(view.log)),
-            *turns.forget_staged(turn, len(view.log)),
-            *turns.messages(turn, turn.sequence + 1, messages),
-            *turns.events(turn, ended.sequence + 1, events),
-            *records.writes(view.settled, view.fingerprints, services.ids.new(now)),
-        ]
-    )
+    writes = [
+        turns.change(turn, committed),
+        turns.closed(turn.turn_id),
+        turns.nothing_staged_behind(turn, len(view.log)),
+        *turns.events(turn, ended.sequence + 1, events),
+        *commit_writes(view.settled, view.fingerprints, services.ids.new(now)),
+        *also(committed),
+    ]
+    if len(writes) + len(said) > MAX_ACTIONS:
+        ending = replace(ended, status=TurnStatus.ENDING, outcome="completed", ended_at=written(now))
+        turns.transact([turns.change(turn, ending), turns.nothing_staged_behind(turn, len(view.log)), *said])
+        return _commit(services, ending, ending, [], also)
+    turns.transact([*writes, *said])
+    turns.write(turns.forget_staged(turn, len(view.log)))
+    turns.keep_seen(turn)
     return committed
 
 
 def _commit_events(view: View, *, at: str) -> list[dict[str, Any]]:
-    conflicts = [{"type": "conflict", "at": at, **conflict} for conflict in view.settled.conflicts]
-    memories = [{"id": m["id"], "version": m["version"]} for m in view.settled.memories()]
-    return [*conflicts, {"type": "turn.committed", "at": at, "memories": memories}]
+    settled = view.settled
+    conflicts = [{"type": "conflict", "at": at, **conflict} for conflict in settled.conflicts]
+    unpinned = [{**told, "type": "pin.unpinned"} for told in conflicts if told["change"] == "pin"]
+    memories = [{"id": m["id"], "version": m["version"]} for m in settled.memories()]
+    return [*conflicts, *unpinned, {"type": "turn.committed", "at": at, "memories": memories}]
 
 
-def _roll_back(services: Services, turn: Turn, ended: Turn, messages: list[dict[str, Any]], error: str | None) -> Turn:
+def _roll_back(
+    services: Services,
+    turn: Turn,
+    ended: Turn,
+    messages: list[dict[str, Any]],
+    error: str | None,
+    also: Also[Turn],
+) -> Turn:
     at, turns = written(services.clock.now()), services.turns
     failed = replace(rolled_back(ended, "failed", at), error=error, outcome="failed")
     writes: list[Write] = [turns.change(turn, failed), turns.closed(turn.turn_id)]
     writes += turns.messages(turn, turn.sequence + 1, messages)
-    turns.transact([*writes, *turns.events(turn, failed.sequence, [rollback_event(failed)])])
+    turns.transact([*writes, *turns.events(turn, failed.sequence, [rollback_event(failed)]), *also(failed)])
     forget(services, turn)
     return failed
 
@@ -123,11 +144,11 @@ def _roll_back(services: Services, turn: Turn, ended: Turn, messages: list[dict[
 def forget(services: Services, turn: Turn) -> None:
     """Take away what a turn that was rolled back had staged."""
     log: list[Staged] = services.turns.staged(turn.agent_id, turn.turn_id)
-    saved = {change.record.id: change.record.place for change in log if isinstance(change, Save)}
+    new = {change.record.id: change.record.place for change in log if not isinstance(change, Remove)}
     if log:
         services.turns.write(
             [
                 *services.turns.forget_staged(turn, len(log)),
-                *services.records.forget(turn.agent_id, saved, services.embedder.model),
+                *services.records.forget(new, services.embedder.model),
             ]
         )

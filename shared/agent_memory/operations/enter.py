@@ -7,7 +7,9 @@ from functools import cached_property
 
 from agent_memory.domain.configuration import AgentConfig
 from agent_memory.domain.errors import NotFound
-from agent_memory.domain.scopes import Place, places_of
+from agent_memory.domain.precedence import is_broader_kind
+from agent_memory.domain.records import Record
+from agent_memory.domain.scopes import Place, Scope, places_of
 from agent_memory.domain.turns import Turn, as_of, not_open
 from agent_memory.store.agents import Configured
 
@@ -29,6 +31,12 @@ class Entered:
         return places_of(self.turn.ids, memory.scope.read) if memory.enabled else []
 
     @cached_property
+    def binding(self) -> list[Place]:
+        """Places of which constraints alone are visible: platform, where the turn does not read it anyway (SC-6)."""
+        platform = places_of(self.turn.ids, [Scope.PLATFORM]) if self.config.memory.enabled else []
+        return [place for place in platform if place not in self.visible]
+
+    @cached_property
     def writable(self) -> list[Place]:
         memory = self.config.memory
         return places_of(self.turn.ids, memory.scope.write) if memory.enabled else []
@@ -37,6 +45,14 @@ class Entered:
     def reachable(self) -> set[Place]:
         """Whose records the turn may replace and delete."""
         return set(self.visible) & set(self.writable)
+
+    def is_broader(self, record: Record) -> bool:
+        """Whether the record is of a kind that binds: a constraint while it is active (CF-3, SC-6)."""
+        return is_broader_kind(record.kind, self.config, record.place.scope)
+
+    def sees(self, record: Record) -> bool:
+        """Whether the record lies where the turn looks, whatever its status (SC-2, SC-6)."""
+        return record.place in self.visible or (record.place in self.binding and self.is_broader(record))
 
 
 def find_turn(services: Services, agent_id: str, turn_id: str) -> Turn:

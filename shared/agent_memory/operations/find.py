@@ -15,16 +15,17 @@ from typing import Any, Literal
 
 from agent_memory.domain import ranking, words
 from agent_memory.domain.errors import IndexUnavailable
-from agent_memory.domain.memory_settings import SearchSettings
 from agent_memory.domain.ports import Candidate, IndexAnswer, IndexQuery, Statistics
 from agent_memory.domain.ranking import Ranked
 from agent_memory.domain.records import Record, searchable_text
 from agent_memory.domain.scopes import Place
+from agent_memory.domain.staging import Board
 from agent_memory.store.keys import memory_partition
 from agent_memory.store.records import BACKLOG, Stored
 
 from .embed import Asked, Usage, embed_query
 from .enter import Entered
+from .rivals import Rivals
 from .services import Services
 from .staged import View, staged_view
 
@@ -41,7 +42,6 @@ class Question:
     limit: int
     kind: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
-    staged: bool = True  # whether what the turn itself has staged is found too; what it takes away is left out anyway
 
     def matches(self, record: Record) -> bool:
         fits = self.kind is None or record.kind == self.kind
@@ -66,47 +66,65 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Backlog:
-    """Committed and not indexed: the newest changes of each place."""
+class Ahead:
+    """What is read before the search is sent. unindexed: committed, and not shown by the index: the newest changes of
+    each place; behind: whether there are more. boards: of each visible place, and of places that bind."""
 
-    places: Mapping[str, Place]
+    view: View
+    unindexed: Mapping[str, Place]
     behind: bool
+    boards: Mapping[Place, Board]
 
 
 def find(services: Services, entered: Entered, question: Question) -> Found:
     """The records that answer the question, checked against the store. A blank question finds nothing."""
     if not entered.visible or words.is_blank(question.text):
         return Found([])
-    search = entered.config.memory.search
-    asked, (view, backlog) = services.together(
-        lambda: _asked(services, question.text, search),
-        lambda: read_ahead(services, entered),
+    asked, ahead = services.together(
+        lambda: asked_for(services, entered, question.text), lambda: read_ahead(services, entered)
     )
-    return _Finding(services, entered, question, asked, view, backlog).found()
+    return Finding(services, entered, question, asked, ahead).found()
 
 
-def _asked(services: Services, text: str, search: SearchSettings) -> Asked:
+def asked_for(services: Services, entered: Entered, text: str) -> Asked:
+    """The query as the ranking takes it: embedded, where the agent searches by meaning."""
+    search = entered.config.memory.search
     return Asked(None, None) if search.mode == "lexical" else embed_query(services, text, search.min_score)
 
 
-def read_ahead(services: Services, entered: Entered) -> tuple[View, Backlog]:
-    """What the turn has staged, and what the index has not shown of each visible place."""
-    calls = [lambda place=place: services.records.unindexed(place) for place in entered.visible]
+def read_ahead(services: Services, entered: Entered) -> Ahead:
+    """What the turn has staged, the boards of its places, and what the index has not shown of each.
+
+    Of places that bind, constraints alone are visible: these are few, stand on the board, and are ranked along as if
+    they were not indexed, since the search leaves those places out."""
+    places = [*entered.visible, *entered.binding]
+    calls = [lambda place=place: services.records.ahead(place) for place in places]
     view, *several = services.together(lambda: staged_view(services, entered), *calls)
-    places: dict[str, Place] = {}
+    boards = {place: board for place, (board, _) in zip(places, several, strict=True)}
+    unindexed: dict[str, Place] = {}
     behind = False
-    for place, ids in zip(entered.visible, several, strict=True):
+    for place, (board, ids) in zip(places, several, strict=True):
+        if place in entered.binding:
+            ids = list(board.constraints)
         behind |= len(ids) > BACKLOG
-        places |= dict.fromkeys(ids[:BACKLOG], place)
-    return view, Backlog(places, behind)
+        unindexed |= dict.fromkeys(ids[:BACKLOG], place)
+    return Ahead(view, unindexed, behind, boards)
 
 
-class _Finding:
+class Finding:
+    """One ranked search. rivals: of a recall, which settles keys and adds nothing staged; None: of a search."""
+
     def __init__(
-        self, services: Services, entered: Entered, question: Question, asked: Asked, view: View, backlog: Backlog
+        self,
+        services: Services,
+        entered: Entered,
+        question: Question,
+        asked: Asked,
+        ahead: Ahead,
+        rivals: Rivals | None = None,
     ) -> None:
         self.services, self.entered, self.question = services, entered, question
-        self.asked, self.view, self.backlog = asked, view, backlog
+        self.asked, self.ahead, self.view, self.rivals = asked, ahead, ahead.view, rivals
         self.words = words.query_words(question.text)
         self.mode = "lexical" if asked.vector is None else entered.config.memory.search.mode
         self.now = services.clock.now()
@@ -125,10 +143,14 @@ class _Finding:
     def _candidates(self) -> tuple[IndexAnswer, list[Stored], Degraded | None]:
         reason: Degraded | None = "embedder_down" if self.asked.down else None
         try:
-            fresh, answer = self.services.together(self._unindexed, self._search)
+            _, fresh, answer = self.services.together(self._read_boards, self._unindexed, self._search)
         except IndexUnavailable:
             return _NOTHING, [*self._from_store(), *self._staged()], "index_down"
-        return answer, [*fresh, *self._staged()], "index_behind" if self.backlog.behind else reason
+        return answer, [*fresh, *self._staged()], "index_behind" if self.ahead.behind else reason
+
+    def _read_boards(self) -> None:
+        if self.rivals:
+            self.rivals.read_boards(self.ahead.boards)
 
     def _search(self) -> IndexAnswer:
         partitions = [memory_partition(place) for place in self.entered.visible]
@@ -143,19 +165,20 @@ class _Finding:
         )
 
     def _unindexed(self) -> list[Stored]:
-        if not self.backlog.places:
+        if not self.ahead.unindexed:
             return []
-        return self._eligible(self.services.records.stored(self.backlog.places, self.services.embedder.model))
+        return self._eligible(self.services.records.stored(self.ahead.unindexed, self.services.embedder.model))
 
     def _from_store(self) -> list[Stored]:
         records, model = self.services.records, self.services.embedder.model
-        calls = [lambda place=place: records.newest(place, limit=FALLBACK) for place in self.entered.visible]
+        places = [*self.entered.visible, *self.entered.binding]
+        calls = [lambda place=place: records.newest(place, limit=FALLBACK) for place in places]
         newest = {r.id: r for page in self.services.together(*calls) for r in page}
         vectors = records.vectors({r.id: r.place for r in newest.values()}, model) if self.asked.vector else {}
         return self._eligible(Stored(record, vectors.get(id, ())) for id, record in newest.items())
 
     def _staged(self) -> list[Stored]:
-        if not self.question.staged:
+        if self.rivals:
             return []
         saved = [record for record in self.view.settled.saved if record.place in self.entered.visible]
         places = {record.id: record.place for record in saved}
@@ -168,7 +191,8 @@ class _Finding:
         return kept
 
     def _is_wanted(self, record: Record) -> bool:
-        return self.view.shows(record, self.now) and self.question.matches(record)
+        wanted = self.entered.sees(record) and self.view.shows(record, self.now) and self.question.matches(record)
+        return wanted and (self.rivals is None or self.rivals.counts(record))
 
     def _candidate(self, stored: Stored) -> Candidate:
         occurring = _occurring(searchable_text(stored.record))
@@ -188,7 +212,7 @@ class _Finding:
             unread = {one.id: places[partitions[one.id]] for one in several if one.id not in self.known}
             read = self.known | (self.services.records.live(unread) if unread else {})
             alive = [(read[one.id], one) for one in several if one.id in read and self._is_wanted(read[one.id])]
-            for result in alive:
+            for result in self.rivals.settled(alive) if self.rivals else alive:
                 if self._has_enough(results, result[1]):
                     return results
                 results.append(result)

@@ -1,20 +1,18 @@
-"""The one door by which a memory comes in or goes (DESIGN, invariant 3): staged in a turn, real with its commit."""
+"""The one door by which a turn's memory comes in or goes (DESIGN, invariant 3): staged, and real with the commit."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from agent_memory.domain.errors import ConditionFailed, StoreUnavailable, ToolRefused
 from agent_memory.domain.ports import Write
-from agent_memory.domain.records import Record, Status, Version
+from agent_memory.domain.records import Record, Status, Version, fingerprint_of
 from agent_memory.domain.retention import ends_at
-from agent_memory.domain.scopes import Place, place_for_new
-from agent_memory.domain.staging import Remove, Save, Staged
+from agent_memory.domain.scopes import Place, Scope, place_for_new
+from agent_memory.domain.staging import MAX_CONSTRAINTS, Hide, Remove, Save, Staged
 from agent_memory.domain.times import written
 from agent_memory.domain.tools import AddMemory, savable_scopes
 from agent_memory.domain.turns import MAX_TOOL_CHANGES, not_open
@@ -22,9 +20,10 @@ from agent_memory.domain.turns import MAX_TOOL_CHANGES, not_open
 from .embed import Usage, embed_record
 from .enter import Entered, find_turn
 from .services import Services
-from .staged import View, staged_view
+from .staged import View, staged_view, view_of
 
 _TRIES = MAX_TOOL_CHANGES + 1  # each lost try is another call that staged first, and the turn is full after so many
+_READABLE = (Status.ACTIVE, Status.SUPERSEDED, Status.DELETED)  # a proposal is nobody's to see (SC-4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,8 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """record: as it will be; is_new: whether this call staged the deletion, or found it deleted already."""
+    """record: as it will be, of a live record in a preview turn the deletion that hides it; is_new: whether this call
+    staged it, or found it deleted already."""
 
     record: Record
     is_new: bool
@@ -60,13 +60,14 @@ def add(
     view, (vectors, usage) = services.together(
         lambda: staged_view(services, entered), lambda: embed_record(services, record)
     )
-    added = Added(record, False, usage)
     for _ in range(_TRIES):
         places = _check_targets(services, entered, view, record)
         if not record.replaces and (twin := _twin(services, view, record, fingerprint, now)):
             return Added(twin, True, usage)
+        save, will_be = _meeting(services, entered, view, Save(record, places, fingerprint))
+        added = Added(will_be, False, usage)
         staged = [*services.records.stage(record, vectors, services.embedder.model), *also(added)]
-        if _stage(services, entered, view, Save(record, places, fingerprint), staged):
+        if _stage(services, entered, view, save, staged):
             return added
         view = staged_view(services, entered)
     raise StoreUnavailable("Other calls of this turn kept staging at once; send it again.")
@@ -78,42 +79,45 @@ def remove(
     """Stage a deletion, in one transaction with what `also` makes of it. Deleting twice gives the same answer."""
     for _ in range(_TRIES):
         view = staged_view(services, entered)
+        if deletion := _hiding(services, entered, view, id):
+            return Removed(deletion, False)
         record = visible_record(services, entered, view, [id]).get(id)
         if record is None:
             raise _not_found("id")
+        if record.place.scope is Scope.PLATFORM:
+            raise ToolRefused("needs_person", "Platform memory is deleted by people alone.", "id")
         _check_written(entered, record, "id")
         if record.status is Status.DELETED:
             return Removed(record, False)
-        gone = record.changed(Status.DELETED, at=services.clock.now(), by=by, replaced_by=record.replaced_by)
-        if _stage(services, entered, view, Remove(id, record.place, record.status, by), also(gone)):
+        change, gone = _removal(services, entered, record, by)
+        pointer = services.records.stage(gone, [], services.embedder.model) if isinstance(change, Hide) else []
+        if _stage(services, entered, view, change, [*pointer, *also(gone)]):
             return Removed(gone, True)
     raise StoreUnavailable("Other calls of this turn kept staging at once; send it again.")
 
 
 def visible_record(services: Services, entered: Entered, view: View, ids: Iterable[str]) -> dict[str, Record]:
-    """Records as the turn sees them now, whatever their status: staged ones and its own changes included, expired ones
-    and those of places that it does not read left out."""
+    """Records as the turn sees them now, active, superseded or deleted: staged ones and its own changes included;
+    expired ones, those of places that it does not read, and what preview hides left out."""
     wanted = list(ids)
     own = {id: view.settled.after[id] for id in wanted if id in view.settled.after}
     elsewhere = services.records.locate(entered.turn.agent_id, [id for id in wanted if id not in own])
-    seen = {id: place for id, place in elsewhere.items() if place in entered.visible}
+    looked_at = {*entered.visible, *entered.binding}
+    seen = {id: place for id, place in elsewhere.items() if place in looked_at}
     found = own | (services.records.read(seen) if seen else {})
     now = services.clock.now()
-    return {id: r for id, r in found.items() if r.place in entered.visible and not r.is_expired(now)}
-
-
-def fingerprint_of(record: Record, expires_at: str | None) -> str:
-    """Equal for records equal in every field, by code points (TL-2); `expires_at` as given, before retention."""
-    labels = dict(sorted(record.labels.items()))
-    given: list[object] = [record.summary, record.kind, record.content, labels, record.priority]
-    given += [record.confidence, record.occurred_at, expires_at]
-    return hashlib.sha256(json.dumps(given).encode()).hexdigest()[:32]
+    return {
+        id: r
+        for id, r in found.items()
+        if r.status in _READABLE and entered.sees(r) and not r.is_expired(now) and not view.hides(id, now)
+    }
 
 
 def _record(
     services: Services, entered: Entered, request: AddMemory, place: Place, by: Mapping[str, Any], now: datetime
 ) -> Record:
     created_at = written(now)
+    status = Status.PENDING if place.scope is Scope.PLATFORM else Status.ACTIVE
     return Record(
         id=services.ids.new(now),
         place=place,
@@ -121,15 +125,17 @@ def _record(
         content=request.content,
         kind=request.kind,
         labels=request.labels,
+        memory_key=request.memory_key,
+        pinned=request.pinned,
         priority=request.priority,
         confidence=request.confidence,
         occurred_at=request.occurred_at,
-        expires_at=ends_at(entered.config, place.scope, request.kind, now=now, given=request.expires_at),
+        expires_at=ends_at(entered.config, place, request.kind, now=now, given=request.expires_at),
         replaces=request.replaces,
         about=(entered.turn.user_id,) if entered.turn.user_id is not None else (),
         source="tool",
         created_at=created_at,
-        versions=(Version(1, Status.ACTIVE, created_at, by),),
+        versions=(Version(1, status, created_at, by),),
     )
 
 
@@ -156,12 +162,77 @@ def _check_targets(services: Services, entered: Entered, view: View, new: Record
 
 def _twin(services: Services, view: View, new: Record, fingerprint: str, now: datetime) -> Record | None:
     """An active record of the same place that is equal in every field: staged by this turn, or committed."""
-    for record in view.settled.saved:
+    for record in view.settled.new:
         if record.place == new.place and view.fingerprints.get(record.id) == fingerprint:
-            return record if record.is_active(now) else None
+            if record.is_active(now) or record.status is Status.PENDING:
+                return record
     ids = [id for id in services.records.twins(new.place, fingerprint) if id not in view.settled.gone]
     live = services.records.live(dict.fromkeys(ids, new.place)) if ids else {}
     return next((live[id] for id in ids if id in live and live[id].is_active(now)), None)
+
+
+def _meeting(services: Services, entered: Entered, view: View, draft: Save) -> tuple[Save, Record]:
+    """The save as it is staged, having met what stands, and its record as it will be. What at the commit would be a
+    conflict is refused here, since the model can still choose (RC-3, PN-2, RL-1)."""
+    settled = view_of(services, entered, [*view.log, draft], view.settled.standing).settled
+    id = draft.record.id
+    met = [(c["change"], c["outcome"], c["target"]) for c in settled.conflicts if c["id"] == id]
+    for change, outcome, target in met:
+        if (change, outcome) == ("key", "nothing"):
+            message = "A record of a binding kind holds this memory_key: name it in replaces, or choose another key."
+            raise ToolRefused("key_held", message, "memory_key", {"id": target})
+        if change == "save":
+            message = f"This scope holds {MAX_CONSTRAINTS} constraints already: replace or delete one first."
+            raise ToolRefused("too_many_constraints", message, "kind", {"max": MAX_CONSTRAINTS})
+        if change == "pin":
+            raise _pin_over_budget(settled.over_budget[id], entered)
+    will_be = settled.after[id]
+    holders = tuple(target for change, _, target in met if change == "key")
+    superseded = [one for one in will_be.replaces if one in settled.after] if will_be.status is Status.ACTIVE else []
+    return replace(draft, holders=holders, supersedes=len(superseded)), will_be
+
+
+def _pin_over_budget(tokens: int, entered: Entered) -> ToolRefused:
+    pinned = entered.config.memory.pinned
+    assert pinned is not None, "a pin without a budget was refused before"
+    message = (
+        f"With this pin the list would have {tokens} tokens of at most {pinned.max_tokens}: replace several pins with"
+        " one, naming them in replaces, or leave pinned out."
+    )
+    return ToolRefused("pin_over_budget", message, "pinned", {"tokens": tokens, "max_tokens": pinned.max_tokens})
+
+
+def _removal(services: Services, entered: Entered, record: Record, by: Mapping[str, Any]) -> tuple[Staged, Record]:
+    """A preview turn never changes a live record: it says that it is gone (PV-3)."""
+    now = services.clock.now()
+    if not entered.turn.preview or record.preview:
+        gone = record.changed(Status.DELETED, at=now, by=by, replaced_by=record.replaced_by)
+        return Remove(record.id, record.place, record.status, by), gone
+    created_at, preview = written(now), entered.config.memory.retention.preview
+    deletion = Record(
+        id=services.ids.new(now),
+        place=record.place.trial,
+        summary=record.summary,
+        kind=record.kind,
+        labels=record.labels,
+        expires_at=written(now + preview),
+        replaces=(record.id,),
+        about=record.about,
+        source="tool",
+        created_at=created_at,
+        versions=(Version(1, Status.DELETED, created_at, by),),
+    )
+    return Hide(deletion, record.place), deletion
+
+
+def _hiding(services: Services, entered: Entered, view: View, id: str) -> Record | None:
+    """The preview deletion that hides the live record already; None where nothing does, or a replacement."""
+    now = services.clock.now()
+    hidden = view.settled.hidden.get(id) or view.settled.standing.hider(id, now)
+    if hidden is None:
+        return None
+    record = view.settled.after.get(hidden.by) or services.records.read({hidden.by: hidden.place}).get(hidden.by)
+    return record if record and record.hides and record.place in entered.visible else None
 
 
 def _stage(services: Services, entered: Entered, view: View, change: Staged, also: Sequence[Write]) -> bool:
@@ -182,7 +253,7 @@ def _stage(services: Services, entered: Entered, view: View, change: Staged, als
 def _check_written(entered: Entered, record: Record, argument: str) -> None:
     """Raises `ToolRefused` for a record that the turn sees and may not change."""
     if record.place not in entered.reachable:
-        scopes = ", ".join(place.scope.value for place in entered.writable) or "none"
+        scopes = ", ".join(dict.fromkeys(place.scope.value for place in entered.writable)) or "none"
         message = f"{argument} takes records in scopes that this agent writes: {scopes}."
         raise ToolRefused("scope_not_allowed", message, argument)
 

@@ -103,13 +103,12 @@ class _Listing:
         now = self.services.clock.now()
         size = max(self.question.limit + 1, _LEAST_PAGE)
         staged = [r for r in self.view.settled.saved if before is None or r.id < before]
-        own = sorted((r for r in staged if r.place in self.entered.visible), key=_by_id, reverse=True)
-        firsts = self.services.together(
-            *(lambda place=place: self._page(place, before, size) for place in self.entered.visible)
-        )
-        lists = [self._of_place(place, first, size) for place, first in zip(self.entered.visible, firsts, strict=True)]
+        own = sorted(staged, key=_by_id, reverse=True)
+        places = [*self.entered.visible, *self.entered.binding]
+        firsts = self.services.together(*(lambda place=place: self._page(place, before, size) for place in places))
+        lists = [self._of_place(place, first, size) for place, first in zip(places, firsts, strict=True)]
         merged = merge(own, *lists, key=_by_id, reverse=True)
-        return (r for r in merged if self.view.shows(r, now) and self.question.matches(r))
+        return (r for r in merged if self.entered.sees(r) and self.view.shows(r, now) and self.question.matches(r))
 
     def _of_place(self, place: Place, page: list[Record], size: int) -> Iterator[Record]:
         """Pages grow: where many are read for few, it is a filter that few match."""

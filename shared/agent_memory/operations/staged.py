@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from agent_memory.domain.records import Record, Status
+from agent_memory.domain.records import Record
 from agent_memory.domain.scopes import Place
-from agent_memory.domain.staging import Save, Settled, Staged, settle, targets
+from agent_memory.domain.settling import Rules, needs, settle
+from agent_memory.domain.staging import Hidden, Save, Settled, Staged, Standing
 
 from .enter import Entered
 from .services import Services
@@ -24,8 +25,13 @@ class View:
         return sum(change.changes for change in self.log)
 
     def shows(self, record: Record, now: datetime) -> bool:
-        """Whether a record is there for the turn: active, and not staged to go."""
-        return record.is_active(now) and record.id not in self.settled.gone
+        """Whether a record is there for the turn: active, neither staged to go nor hidden by preview."""
+        gone = record.id in self.settled.gone or self.settled.standing.hider(record.id, now)
+        return record.is_active(now) and not gone
+
+    def hides(self, id: str, now: datetime) -> bool:
+        """Whether a live record is hidden from this preview turn, by what it has staged or what others saved (PV-2)."""
+        return id in self.settled.hidden or self.settled.standing.hider(id, now) is not None
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -33,24 +39,59 @@ class View:
 
 
 def staged_view(services: Services, entered: Entered) -> View:
-    """Read the log, and what it changes. Nothing staged: one query."""
-    log = services.turns.staged(entered.turn.agent_id, entered.turn.turn_id)
-    present = with_heirs(services, entered.turn.agent_id, targets(log)) if log else {}
-    return View(log, settle_now(entered, log, present, services.clock.now()))
+    """Read the log, and what it changes. Nothing staged: one query (of a preview turn, one more for each place)."""
+    calls = [lambda place=place: services.records.hidden(place) for place in entered.visible if place.preview]
+    log, *several = services.together(
+        lambda: services.turns.staged(entered.turn.agent_id, entered.turn.turn_id), *calls
+    )
+    hidden: dict[str, list[Hidden]] = {}
+    for found in several:
+        for id, one in found.items():
+            hidden.setdefault(id, []).append(one)
+    return view_of(services, entered, log, Standing(hidden=hidden))
 
 
-def settle_now(entered: Entered, log: Sequence[Staged], present: Mapping[str, Record], now: datetime) -> Settled:
-    memory = entered.config.memory
-    broader = {kind for kind in memory.kinds if entered.config.precedence(kind) == "broader"}
-    return settle(log, present, reachable=entered.reachable, broader_kinds=broader, now=now)
+def view_of(services: Services, entered: Entered, log: Sequence[Staged], standing: Standing) -> View:
+    """The view with this log. standing: what is known already, and need not be read again; it may be old, since a
+    commit is conditional on all of it."""
+    rules = rules_of(entered)
+    standing = standing_for(services, entered.turn.agent_id, log, standing, rules)
+    return View(log, settle(log, standing, rules, services.clock.now()))
 
 
-def with_heirs(services: Services, agent_id: str, places: Mapping[str, Place]) -> dict[str, Record]:
-    """The records, and what replaced those that are superseded, to the end of each chain. One read where, as nearly
-    always, nothing was replaced meanwhile; one more for each link of the longest chain."""
-    found = services.records.read(places) if places else {}
-    seen = set(places)
-    while missing := {r.replaced_by for r in found.values() if r.status is Status.SUPERSEDED and r.replaced_by} - seen:
-        seen |= missing
-        found |= services.records.read(services.records.locate(agent_id, missing))
-    return found
+def rules_of(entered: Entered) -> Rules:
+    pinned = entered.config.memory.pinned
+    return Rules(
+        visible=entered.visible,
+        reachable=entered.reachable,
+        is_broader=entered.is_broader,
+        pin_tokens=pinned.max_tokens if pinned else None,
+    )
+
+
+def standing_for(
+    services: Services, agent_id: str | None, log: Sequence[Staged], known: Standing, rules: Rules
+) -> Standing:
+    """What the log meets. One read where, as nearly always, nothing was replaced meanwhile; one more for each link of
+    the longest chain of records and keys that lead to one another."""
+    looked_for = set(known.records)
+    while True:
+        wanted = needs(log, known, rules)
+        ids = {id: place for id, place in wanted.records.items() if id not in looked_for}
+        holders, boards = wanted.holders - known.holders.keys(), wanted.boards - known.boards.keys()
+        if not (ids or holders or boards):
+            return known
+        looked_for |= set(ids)
+        found = services.records.look(_located(services, agent_id, ids), holders, boards)
+        known = replace(
+            known,
+            records={**known.records, **found.records},
+            holders={**known.holders, **found.holders},
+            boards={**known.boards, **found.boards},
+        )
+
+
+def _located(services: Services, agent_id: str | None, ids: Mapping[str, Place | None]) -> dict[str, Place]:
+    unknown = [id for id, place in ids.items() if place is None]
+    found = services.records.locate(agent_id, unknown) if unknown else {}
+    return {id: place for id, place in ids.items() if place} | found

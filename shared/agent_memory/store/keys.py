@@ -3,13 +3,17 @@
 | table | partition | sort | what |
 |---|---|---|---|
 | memory | place | `R#<id>` | a live record |
-| | | `D#<id>` | an ended one: superseded or deleted |
+| | | `D#<id>` | an ended one: superseded, rejected or deleted |
+| | | `Q#<id>` | a pending one: what an agent proposes for platform memory |
+| | | `K#<key>` | which record holds the memory_key |
+| | | `P#<id>` | in a place of preview: the preview record that hides this live one |
+| | | `N~` | the board: pinned records and constraints, which every recall shows |
 | | | `E#<id>#<model>` | its vectors by that model |
 | | | `H#<fingerprint>#<id>` | that the record brought exactly these fields |
 | | | `N#<commit>` | not yet indexed: the ids that one commit changed here |
 | | `#unindexed`, shard | `U#<commit>` | the same for all places of the commit: what the stream tells the index of |
 | | `#unembedded` | `<id>` | a record that waits for the model; the index has it by its words alone |
-| | agent | `I#<id>` | pointer from a record's id to its place |
+| | agent or `#platform` | `I#<id>` | pointer from a record's id to its place |
 | | agent | `C#<version>` | a version of the configuration |
 | | `#agents` | agent | that the agent exists |
 | | `#deployment` | `RAN#` `FLOOR#` `REINDEX` | when a part last ran, a measured floor, how far a new index is |
@@ -17,8 +21,17 @@
 | | | `NEWEST` | on the first attempt: which attempt is the newest |
 | | | `W#<n>` | staged changes, in order |
 | | | `M#<sequence>` | messages, those of one call in chunks |
+| | | `S#<conversation>` | which versions recalls of this attempt showed it |
+| | | `PINS` | the pin list that was recorded last |
 | | | `X#<sequence>` | events of the transcript, those of one call together |
+| | | `J#<id>` | on the first attempt: judgements of the turn |
+| | turn; agent or `#platform`, `#receipts`, shard | `A#<hash>` | what an Idempotency-Key has been answered |
 | | agent, session | `SESSION` | the last turn number |
+| | | `S#<mode>#<conversation>` | which versions recalls of its committed turns showed it |
+| | agent, `#turns` | `<turn>` | whom and what the attempt is for |
+| | agent, `#sessions` | `<turn>` | the session that the turn was the first of |
+| | agent, user | `S#<turn>` | the same, of sessions in which the user had a turn |
+| | agent, `#calls` | `<id>` | an execution, or a call that was none: where it stands, what it cost |
 | | `#open`, shard | `<turn>` | that the turn is open, and of which agent: what may time out |
 
 The partition is the border between owners: `memory_partition` alone builds it. Ids escape `#` and `%`, so none can
@@ -32,12 +45,18 @@ from functools import lru_cache
 from agent_memory.domain.ports import Key
 from agent_memory.domain.scopes import Place, Scope, TurnIds
 
-LIVE, ENDED, VECTOR, FINGERPRINT, NOT_YET = "R#", "D#", "E#", "H#", "N#"
+LIVE, ENDED, PENDING = "R#", "D#", "Q#"
+HOLDER, HIDDEN = "K#", "P#"
+VECTOR, FINGERPRINT = "E#", "H#"
+BOARD_AND_NOT_YET, BOARD, NOT_YET = "N", "N~", "N#"  # the board sorts last, so a backward query meets it first
 UNINDEXED = "U#"
 PREVIEW = "preview"  # ends the partition of a place where preview turns save
 SHARDS = 8  # of a list: a partition takes 1,000 writes a second (DynamoDB), and each commit makes three of them
 POINTER, CONFIGURATION = "I#", "C#"
-STAGED, MESSAGES, EVENTS = "W#", "M#", "X#"
+STAGED, MESSAGES, EVENTS, JUDGEMENT, SEEN = "W#", "M#", "X#", "J#", "S#"
+USERS_SESSION = "S#"
+RECEIPT = "A#"
+EXPIRES = "expires_ttl"  # the attribute by which a row is removed some time after, in seconds since 1970
 
 
 _REMEMBERED = 1024  # places and their partitions: a search spells those of its turn some twenty times
@@ -72,8 +91,34 @@ def vector(place: Place, id: str, model: str) -> Key:
     return Key("memory", memory_partition(place), f"{VECTOR}{id}#{model}")
 
 
-def pointer(agent_id: str, id: str) -> Key:
-    return Key("memory", agent_id, POINTER + id)
+def pointers(agent_id: str | None) -> str:
+    """The partition of the pointers to an agent's records; None: to platform records."""
+    return agent_id or "#platform"
+
+
+def pointer(agent_id: str | None, id: str) -> Key:
+    return Key("memory", pointers(agent_id), POINTER + id)
+
+
+def letters(place: Place) -> tuple[str, ...]:
+    """Where in its place a record may lie."""
+    return (LIVE, ENDED, PENDING) if place.scope is Scope.PLATFORM else (LIVE, ENDED)
+
+
+def holder(place: Place, memory_key: str) -> Key:
+    return Key("memory", memory_partition(place), HOLDER + memory_key)
+
+
+def hidden(place: Place, id: str) -> Key:
+    return Key("memory", memory_partition(place), HIDDEN + id)
+
+
+def board(place: Place) -> Key:
+    return Key("memory", memory_partition(place), BOARD)
+
+
+def fingerprint(place: Place, fingerprint: str, id: str) -> Key:
+    return Key("memory", memory_partition(place), f"{FINGERPRINT}{fingerprint}#{id}")
 
 
 def configuration(agent_id: str, version: int) -> Key:
@@ -149,5 +194,47 @@ def events(agent_id: str, turn_id: str, sequence: int) -> Key:
     return Key("execution", turn_partition(agent_id, turn_id), f"{EVENTS}{sequence:08}")
 
 
+def seen(agent_id: str, turn_id: str, conversation: str) -> Key:
+    return Key("execution", turn_partition(agent_id, turn_id), SEEN + conversation)
+
+
+def pins(agent_id: str, turn_id: str) -> Key:
+    return Key("execution", turn_partition(agent_id, turn_id), "PINS")
+
+
+def seen_in_session(ids: TurnIds, conversation: str) -> Key:
+    mode = PREVIEW if ids.preview else "live"
+    return Key("execution", session(ids).partition, f"{SEEN}{mode}#{conversation}")
+
+
 def session(ids: TurnIds) -> Key:
     return Key("execution", f"{ids.agent_id}#session#{escape(ids.session_id or '')}", "SESSION")
+
+
+def judgement(agent_id: str, first_turn_id: str, id: str) -> Key:
+    return Key("execution", turn_partition(agent_id, first_turn_id), JUDGEMENT + id)
+
+
+def listed_turn(agent_id: str, turn_id: str) -> Key:
+    return Key("execution", f"{agent_id}#turns", turn_id)
+
+
+def listed_session(agent_id: str, first_turn_id: str) -> Key:
+    return Key("execution", f"{agent_id}#sessions", first_turn_id)
+
+
+def users_session(agent_id: str, user_id: str, first_turn_id: str) -> Key:
+    return Key("execution", f"{agent_id}#user#{escape(user_id)}", USERS_SESSION + first_turn_id)
+
+
+def call(agent_id: str, id: str) -> Key:
+    return Key("execution", f"{agent_id}#calls", id)
+
+
+def receipts(agent_id: str | None, call: str) -> str:
+    """The partition of what is kept of calls that are about no turn; None: and about no agent. call: a hash."""
+    return f"{agent_id or '#platform'}#receipts#{ord(call[-1]) % SHARDS}"
+
+
+def receipt(partition: str, call: str, part: int = 0) -> Key:
+    return Key("execution", partition, f"{RECEIPT}{call}#{part}" if part else RECEIPT + call)

@@ -5,21 +5,36 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from agent_memory.domain.errors import ConditionFailed, TooLarge
-from agent_memory.domain.ports import Absent, AllOf, Check, Delete, Equals, Item, Put, Row, Table, Write
-from agent_memory.domain.records import Status
-from agent_memory.domain.scopes import TurnIds
-from agent_memory.domain.staging import Remove, Save, Staged
+from agent_memory.domain.ports import Absent, AllOf, Check, Delete, Equals, Item, Key, Put, Row, Table, Write
+from agent_memory.domain.records import Record, Status
+from agent_memory.domain.staging import Hide, Remove, Save, Staged
 from agent_memory.domain.turns import Turn, TurnStatus, not_open
 
-from . import keys
-from . import records as record_items
+from . import keys, record_items
+from .calls import call_rows
+
+MAX_SEEN = 2000  # records of one conversation that were shown: 70 KB; what was shown longer ago counts as unseen
+_TRIES = 16  # each lost try is another turn of the session that committed at the same time
 
 CHUNK_BYTES = 300_000  # of messages in one item, before compression: well below the 400 KB of an item
 MESSAGES_BYTES = 3_900_000  # of one call, compressed: one transaction takes 4 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a conversation was shown by recalls, versions by record: in committed turns of its session, and in this
+    attempt. pins: the attempt's last pin list."""
+
+    in_session: Mapping[str, int] = field(default_factory=dict)
+    in_attempt: Mapping[str, int] = field(default_factory=dict)
+    pins: Sequence[Mapping[str, Any]] = ()
+
+    def has(self, record: Record) -> bool:
+        return record.version in (self.in_session.get(record.id), self.in_attempt.get(record.id))
 
 
 class Turns:
@@ -54,17 +69,6 @@ class Turns:
     def still_open(self, turn: Turn) -> Check:
         return Check(keys.turn(turn.agent_id, turn.turn_id), _OPEN)
 
-    # -- sessions and attempts
-
-    def last_number(self, ids: TurnIds) -> int:
-        item = self._table.get(keys.session(ids))
-        return item["number"] if item else 0
-
-    def take_number(self, ids: TurnIds, number: int) -> Put:
-        """Numbers are taken one by one, so none is used twice or left out."""
-        condition = Equals("number", number - 1) if number > 1 else Absent()
-        return Put(keys.session(ids), {"number": number}, condition)
-
     def newest_attempt(self, agent_id: str, first_turn_id: str) -> str:
         item = self._table.get(keys.newest_attempt(agent_id, first_turn_id))
         return item["turn_id"] if item else first_turn_id
@@ -74,9 +78,25 @@ class Turns:
         return Put(keys.newest_attempt(turn.agent_id, turn.first_turn_id), {"turn_id": turn.turn_id}, condition)
 
     def begin(self, turn: Turn) -> list[Put]:
-        """The attempt, and its place on the list of open turns."""
-        begun = Put(keys.turn(turn.agent_id, turn.turn_id), _stored(turn), Absent())
-        return [begun, Put(keys.open_turn(turn.turn_id), {"agent_id": turn.agent_id})]
+        """The attempt, and its places on the lists of the agent's turns and of open ones."""
+        listed = {name: value for name in _LISTED if (value := getattr(turn, name)) is not None}
+        return [
+            Put(keys.turn(turn.agent_id, turn.turn_id), _stored(turn), Absent()),
+            Put(keys.listed_turn(turn.agent_id, turn.turn_id), listed),
+            Put(keys.open_turn(turn.turn_id), {"agent_id": turn.agent_id}),
+        ]
+
+    # -- the agent's turns
+
+    def newest_first(self, agent_id: str, *, before: str | None, limit: int) -> list[Listed]:
+        """Attempts older than the id `before` (which need not be one's), at most `limit`."""
+        partition = keys.listed_turn(agent_id, "").partition
+        rows = self._table.query("execution", partition, newest_first=True, after=before, limit=limit)
+        return [Listed(row.key.sort, **row.item) for row in rows]
+
+    def several(self, agent_id: str, turn_ids: Iterable[str]) -> dict[str, Turn]:
+        by_key = {keys.turn(agent_id, id): id for id in turn_ids}
+        return {by_key[key]: _turn(agent_id, by_key[key], item) for key, item in self._table.get_many(by_key).items()}
 
     # -- the list of open turns
 
@@ -109,11 +129,55 @@ class Turns:
         """At the end: what was staged is written, or never will be."""
         return [Delete(keys.staged(turn.agent_id, turn.turn_id, n)) for n in range(1, count + 1)]
 
+    # -- what was shown
+
+    def seen(self, turn: Turn, conversation: str) -> Seen:
+        """One read. Of a session, what turns of the turn's own mode were shown (RL-5)."""
+        attempt, pins = keys.seen(turn.agent_id, turn.turn_id, conversation), keys.pins(turn.agent_id, turn.turn_id)
+        session = keys.seen_in_session(turn.ids, conversation)
+        found = self._table.get_many([attempt, pins, *([session] if turn.session_id is not None else [])])
+        return Seen(_seen(found.get(session)), _seen(found.get(attempt)), found.get(pins, {}).get("listed", ()))
+
+    def saw(self, turn: Turn, conversation: str, before: Seen, shown: Iterable[Record]) -> list[Put]:
+        """That the attempt's conversation was shown these, too."""
+        versions = {**before.in_attempt, **{record.id: record.version for record in shown}}
+        return [Put(keys.seen(turn.agent_id, turn.turn_id, conversation), _seen_item(versions))]
+
+    def pins_shown(self, turn: Turn, listed: Sequence[Mapping[str, Any]]) -> list[Put]:
+        return [Put(keys.pins(turn.agent_id, turn.turn_id), {"listed": list(listed)})]
+
+    def keep_seen(self, turn: Turn) -> None:
+        """Once the turn is committed: what it was shown, its session was shown."""
+        if turn.session_id is None:
+            return
+        partition = keys.turn_partition(turn.agent_id, turn.turn_id)
+        for row in self._table.query("execution", partition, prefix=keys.SEEN):
+            key = keys.seen_in_session(turn.ids, row.key.sort.removeprefix(keys.SEEN))
+            self._merge_seen(key, _seen(row.item))
+
+    def _merge_seen(self, key: Key, versions: Mapping[str, int]) -> None:
+        for _ in range(_TRIES):
+            item = self._table.get(key)
+            unchanged = Equals("writes", item["writes"]) if item else Absent()
+            merged = _seen_item({**_seen(item), **versions}) | {"writes": item["writes"] + 1 if item else 1}
+            try:
+                self._table.transact([Put(key, merged, unchanged)])
+            except ConditionFailed:
+                continue  # another turn of the session committed at the same time
+            return
+
     # -- transcript
 
     def events(self, turn: Turn, first: int, events: Sequence[Mapping[str, Any]]) -> list[Put]:
-        """Events of one call, with consecutive numbers from `first`."""
-        return [Put(keys.events(turn.agent_id, turn.turn_id, first), {"packed": _packed(events)})]
+        """Events of one call, with consecutive numbers from `first`; and the row that leads to them, where one does."""
+        packed = Put(keys.events(turn.agent_id, turn.turn_id, first), {"packed": _packed(events)})
+        return [packed, *call_rows(turn, first, events)]
+
+    def events_of_call(self, agent_id: str, turn_id: str, first: int) -> list[dict[str, Any]]:
+        """Those that were written together, in order."""
+        key = keys.events(agent_id, turn_id, first)
+        item = self._table.get(key)
+        return _events(Row(key, item)) if item else []
 
     def messages(self, turn: Turn, first: int, messages: Sequence[Mapping[str, Any]]) -> list[Put]:
         """Messages with consecutive numbers from `first`, in chunks."""
@@ -156,6 +220,12 @@ class Turns:
         rows = self._table.query("execution", partition, prefix=prefix, newest_first=True, after=behind, limit=2)
         return rows[1].key.sort if len(rows) > 1 else None
 
+    # -- judgements
+
+    def judgement(self, turn: Turn, id: str, judgement: Mapping[str, Any]) -> Put:
+        """Beside the turn's first attempt: a later attempt learns from it too (JD-1)."""
+        return Put(keys.judgement(turn.agent_id, turn.first_turn_id, id), dict(judgement))
+
     # -- writing
 
     def transact(self, writes: Sequence[Write]) -> None:
@@ -166,7 +236,30 @@ class Turns:
         self._table.write_many(writes)
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What of an attempt never changes: whom it is for, and what it is part of."""
+
+    turn_id: str
+    execution_id: str
+    invocation_id: str | None = None
+    session_id: str | None = None
+    workflow_id: str | None = None
+    user_id: str | None = None
+    preview: bool = False
+
+
+def _seen(item: Item | None) -> dict[str, int]:
+    return {id: version for id, version in item["versions"]} if item else {}
+
+
+def _seen_item(versions: Mapping[str, int]) -> Item:
+    """The last `MAX_SEEN`; a list, since the table keeps no order of a map."""
+    return {"versions": [[id, version] for id, version in versions.items()][-MAX_SEEN:]}
+
+
 _OPEN = Equals("status", TurnStatus.OPEN.value)
+_LISTED = [f.name for f in fields(Listed) if f.name != "turn_id"]
 _FIELDS = [f.name for f in fields(Turn) if f.name not in ("agent_id", "turn_id")]
 
 
@@ -182,22 +275,31 @@ def _turn(agent_id: str, turn_id: str, item: Item) -> Turn:
 
 
 def _staged_item(change: Staged) -> Item:
-    if isinstance(change, Save):
-        record = change.record
-        item = record_items.stored(record) | {"op": "save", "id": record.id, "fingerprint": change.fingerprint}
-        item |= {"partition": keys.memory_partition(record.place)}
-        return item | {"places": {id: keys.memory_partition(place) for id, place in change.places.items()}}
-    where = {"id": change.id, "partition": keys.memory_partition(change.place)}
-    return {"op": "remove", **where, "seen": change.seen.value, "by": dict(change.by)}
+    match change:
+        case Save():
+            places = {id: keys.memory_partition(place) for id, place in change.places.items()}
+            counted = {"holders": list(change.holders), "supersedes": change.supersedes}
+            return {"op": "save", **_new(change.record), "fingerprint": change.fingerprint, "places": places, **counted}
+        case Hide():
+            return {"op": "hide", **_new(change.record), "target": keys.memory_partition(change.target)}
+        case Remove():
+            where = {"id": change.id, "partition": keys.memory_partition(change.place)}
+            return {"op": "remove", **where, "seen": change.seen.value, "by": dict(change.by)}
+
+
+def _new(record: Record) -> Item:
+    return record_items.stored(record) | {"id": record.id, "partition": keys.memory_partition(record.place)}
 
 
 def _staged(item: Item) -> Staged:
     place = keys.place_of(item["partition"])
     if item["op"] == "remove":
         return Remove(item["id"], place, Status(item["seen"]), item["by"])
-    places = {id: keys.place_of(partition) for id, partition in item["places"].items()}
     record = record_items.loaded(item["id"], place, item)
-    return Save(record, places, item["fingerprint"])
+    if item["op"] == "hide":
+        return Hide(record, keys.place_of(item["target"]))
+    places = {id: keys.place_of(partition) for id, partition in item["places"].items()}
+    return Save(record, places, item["fingerprint"], tuple(item["holders"]), item["supersedes"])
 
 
 def _chunks(messages: Sequence[Mapping[str, Any]]) -> Iterable[list[Mapping[str, Any]]]:

@@ -1,0 +1,313 @@
+"""Plays a turn's log over the records as they stand now: one rule for the commit and the turn's own view (TU-3, TU-8).
+
+Others may have been faster: a commit never fails for that. A replace follows its target to what took its place, a key
+goes to the record committed last, a pin that no longer fits is saved unpinned; each such case is a conflict, with what
+was found as `current`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from . import pins
+from .precedence import winners
+from .records import Record, Status, Version, next_stamp
+from .scopes import Place
+from .staging import MAX_CONSTRAINTS, Board, Hidden, Hide, Keyed, Noted, Remove, Save, Settled, Staged, Standing
+from .times import written
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a turn goes by. visible: its places; reachable: those whose records it may replace: a replace follows its
+    target no further. is_broader: whether a record is of a kind that binds. pin_tokens: how long the pin list may be;
+    None: there is none."""
+
+    visible: Collection[Place]
+    reachable: Collection[Place]
+    is_broader: Callable[[Record], bool]
+    pin_tokens: int | None = None
+
+
+def settle(log: Sequence[Staged], standing: Standing, rules: Rules, now: datetime) -> Settled:
+    """Play the log over what stands. `standing` holds every record that the log names, with what replaced it to the end
+    of the chain, the holders of keys that it takes or frees, and the boards that it changes."""
+    play = _Play(standing, rules, now)
+    for change in log:
+        match change:
+            case Save():
+                play.save(change)
+            case Remove():
+                play.remove(change)
+            case Hide():
+                play.hide(change)
+    return play.ended(log)
+
+
+class _Play:
+    def __init__(self, standing: Standing, rules: Rules, now: datetime) -> None:
+        self.standing, self.rules, self.now = standing, rules, now
+        self.settled = Settled(standing=standing)
+
+    # -- the three changes
+
+    def save(self, change: Save) -> None:
+        record = self._begun(change.record)
+        if record.status is Status.PENDING:
+            return self._bring(record)  # a proposal supersedes nothing and holds no key (SC-4)
+        conflicts: list[dict[str, Any]] = []
+        taken = self._targets(record, conflicts)
+        record = self._keyed(record, taken, change.holders, conflicts)
+        if self.rules.is_broader(record) and self._constraints(record.place, without=taken) >= MAX_CONSTRAINTS:
+            return self._conflict("save", record.id, record.id, "nothing", None)
+        self.settled.conflicts.extend(conflicts)
+        record = replace(record, replaces=tuple(taken))
+        self._bring(record)
+        for id in taken:
+            self._take_away(id, record)
+        if record.memory_key:
+            self.settled.holders[record.place, record.memory_key] = record.id
+        if record.pinned and (tokens := pins.tokens_of(self._pinned())) > (self.rules.pin_tokens or 0):
+            self.settled.after[record.id] = replace(record, pinned=False)
+            self.settled.over_budget[record.id] = tokens
+            self._conflict("pin", record.id, record.id, "unpinned", None)
+        return None
+
+    def remove(self, change: Remove) -> None:
+        record = self._record(change.id)
+        if (
+            record is None
+            or record.status is Status.DELETED
+            or (record.status is Status.SUPERSEDED and change.seen is Status.ACTIVE)
+        ):
+            return self._conflict("delete", change.id, change.id, "nothing", record)
+        self._change(change.id, Status.DELETED, change.by, replaced_by=record.replaced_by)
+        if change.id not in self.settled.touched:
+            self.settled.touched.append(change.id)
+        return None
+
+    def hide(self, change: Hide) -> None:
+        (target,) = change.record.replaces
+        record = self._record(target)
+        if record is None or not record.is_active(self.now) or self._hider(record):
+            return self._conflict("delete", target, target, "nothing", record)
+        deletion = self._begun(change.record)
+        self._bring(deletion)
+        self._hide(target, deletion)
+        return None
+
+    def ended(self, log: Sequence[Staged]) -> Settled:
+        settled = self.settled
+        for keyed, id in list(settled.holders.items()):
+            if self.standing.holders.get(keyed) == id:
+                del settled.holders[keyed]
+        for place, board in self.standing.boards.items():
+            changed = self._board(place, board)
+            if (changed.pinned, changed.constraints) != (board.pinned, board.constraints):
+                settled.boards[place] = changed
+        pinned = any(r.pinned for r in settled.saved)
+        return replace(settled, fences=[p for p in self.standing.boards if p not in settled.boards] if pinned else ())
+
+    # -- what a save takes the place of
+
+    def _targets(self, new: Record, conflicts: list[dict[str, Any]]) -> list[str]:
+        """The records that it supersedes or hides, each once, in the order in which they were named."""
+        taken: list[str] = []
+        for target in new.replaces:
+            record = self._record(target)
+            end = self._end(record)
+            if record is None or end is not record:
+                follows = end is not None and end.id != new.id and self._may_follow(end, new)
+                end = end if follows else None
+                outcome = "retargeted" if follows else "saved_alone"
+                conflicts.append(self._told("replace", new.id, target, outcome, end or record))
+            if end and end.id not in taken:
+                taken.append(end.id)
+        return taken
+
+    def _keyed(self, new: Record, taken: list[str], seen: Collection[str], conflicts: list[dict[str, Any]]) -> Record:
+        """Adds to `taken` who holds the key; without it where a broader kind does (RC-3)."""
+        holders = [holder for holder in self._holders(new) if holder.id not in taken]
+        for holder in holders:
+            if self._is_stronger(holder, new):
+                conflicts.append(self._told("key", new.id, holder.id, "nothing", holder))
+                return replace(new, memory_key=None)
+        for holder in holders:
+            if holder.id not in seen and holder.id in self.standing.records:
+                conflicts.append(self._told("key", new.id, holder.id, "retargeted", holder))
+            taken.append(holder.id)
+        return new
+
+    def _holders(self, new: Record) -> list[Record]:
+        """Who has its key now: the record of its own mode, and for a preview save the live one beside it."""
+        if new.memory_key is None:
+            return []
+        places = [new.place, new.place.live] if new.preview else [new.place]
+        held = [self._holder((place, new.memory_key)) for place in places]
+        return [record for record in held if record and not self._hider(record)]
+
+    def _holder(self, keyed: Keyed) -> Record | None:
+        id = self.settled.holders[keyed] if keyed in self.settled.holders else self.standing.holders.get(keyed)
+        record = self._record(id) if id else None
+        return record if record and record.is_active(self.now) and record.memory_key == keyed[1] else None
+
+    def _may_follow(self, end: Record, new: Record) -> bool:
+        is_wider = end.place.scope.breadth > new.place.scope.breadth
+        return end.place in self.rules.reachable and not is_wider and not self._is_stronger(end, new)
+
+    def _is_stronger(self, one: Record, other: Record) -> bool:
+        return self.rules.is_broader(one) and not self.rules.is_broader(other)
+
+    def _end(self, record: Record | None) -> Record | None:
+        """The record itself where it is there for the turn, else the active end of the chain of what took its place."""
+        seen: set[str] = set()
+        while record and record.id not in seen:
+            seen.add(record.id)
+            hider = self._hider(record)
+            if record.is_active(self.now) and not hider:
+                return record
+            next_id = hider.by if hider else record.replaced_by if record.status is Status.SUPERSEDED else None
+            record = self._record(next_id) if next_id else None
+        return None
+
+    def _hider(self, record: Record) -> Hidden | None:
+        """What hides a live record from this turn; of live turns `standing.hidden` is empty."""
+        return self.settled.hidden.get(record.id) or self.standing.hider(record.id, self.now)
+
+    # -- limits
+
+    def _constraints(self, place: Place, *, without: Collection[str]) -> int:
+        board = self.standing.boards.get(place, Board())
+        standing = {id for id, noted in board.constraints.items() if noted.holds(self.now)} - set(self.settled.after)
+        new = {r.id for r in self.settled.after.values() if self._binds(r) and r.place == place}
+        return len((standing | new) - set(without))
+
+    def _binds(self, record: Record) -> bool:
+        return record.is_active(self.now) and self.rules.is_broader(record)
+
+    def _pinned(self) -> list[Record]:
+        """The list that the turn itself reads, its staged pins counted (PN-2)."""
+        records = {**self.standing.records, **self.settled.after}
+        seen = [
+            r
+            for r in records.values()
+            if r.is_active(self.now) and r.place in self.rules.visible and not self._hider(r)
+        ]
+        lost = winners(seen, self.rules.is_broader)
+        return [r for r in seen if r.pinned and r.id not in lost]
+
+    def _board(self, place: Place, board: Board) -> Board:
+        changed = {id: r for id, r in self.settled.after.items() if r.place == place}
+        active = {id: r for id, r in changed.items() if r.status is Status.ACTIVE}
+        pinned = {id: noted for id, noted in board.pinned.items() if id not in changed}
+        constraints = {id: noted for id, noted in board.constraints.items() if id not in changed}
+        pinned |= {id: Noted(r.memory_key, r.expires_at) for id, r in active.items() if r.pinned}
+        constraints |= {id: Noted(r.memory_key, r.expires_at) for id, r in active.items() if self.rules.is_broader(r)}
+        return Board(board.version + 1, pinned, constraints)
+
+    # -- the state
+
+    def _record(self, id: str) -> Record | None:
+        return self.settled.after.get(id) or self.standing.records.get(id)
+
+    def _begun(self, record: Record) -> Record:
+        """The new record with its first version written now."""
+        first = Version(1, record.status, written(self.now), record.newest.written_by)
+        return replace(record, versions=(first,), stamp=next_stamp(0, self.now))
+
+    def _bring(self, record: Record) -> None:
+        self.settled.after[record.id] = record
+        self.settled.touched.append(record.id)
+
+    def _take_away(self, id: str, new: Record) -> None:
+        record = self._record(id)
+        assert record is not None
+        if new.preview and not record.preview:
+            self._hide(id, new)
+        else:
+            self._change(id, Status.SUPERSEDED, new.newest.written_by, replaced_by=new.id)
+
+    def _hide(self, id: str, by: Record) -> None:
+        ends_at = by.expires_at if by.hides else None
+        self.settled.hidden[id] = Hidden(by.place, by.id, ends_at)
+
+    def _change(self, id: str, status: Status, by: Any, replaced_by: str | None) -> None:
+        record = self._record(id)
+        assert record is not None
+        if id in self.standing.records:
+            self.settled.before[id] = self.standing.records[id]
+        self.settled.after[id] = record.changed(status, at=self.now, by=by, replaced_by=replaced_by)
+        keyed = (record.place, record.memory_key or "")
+        holder = self._raw_holder(keyed)
+        if record.memory_key and holder == id:
+            self.settled.holders[keyed] = None
+
+    def _raw_holder(self, keyed: Keyed) -> str | None:
+        return self.settled.holders[keyed] if keyed in self.settled.holders else self.standing.holders.get(keyed)
+
+    def _conflict(self, change: str, id: str, target: str, outcome: str, found: Record | None) -> None:
+        self.settled.conflicts.append(self._told(change, id, target, outcome, found))
+
+    def _told(self, change: str, id: str, target: str, outcome: str, found: Record | None) -> dict[str, Any]:
+        # `current` is what the commit found, before its own changes.
+        found = self.standing.records.get(found.id, found) if found else None
+        current = {"id": found.id, "version": found.version, "status": found.status.value} if found else None
+        return {"change": change, "id": id, "target": target, "outcome": outcome, "current": current}
+
+
+# ---------------------------------------------------------------- what must be read
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """records: by id where each lies, None where its pointer must be asked."""
+
+    records: dict[str, Place | None]
+    holders: set[Keyed]
+    boards: set[Place]
+
+
+def needs(log: Sequence[Staged], standing: Standing, rules: Rules) -> Needs:
+    """What `settle` must know of the table, as far as `standing` tells yet: asked again until nothing more is needed,
+    since a record leads to the one that replaced it, and a key to its holder."""
+    saves = [change.record for change in log if isinstance(change, Save) and change.record.status is Status.ACTIVE]
+    counts_pins = any(record.pinned for record in saves)
+    known = [*saves, *standing.records.values()]
+    records: dict[str, Place | None] = {}
+    holders: set[Keyed] = set()
+    boards = {record.place for record in known if record.pinned or rules.is_broader(record)}
+    if counts_pins:
+        boards |= set(rules.visible)
+    for place, board in standing.boards.items():
+        if counts_pins and place in rules.visible:
+            records |= dict.fromkeys(board.pinned, place)
+            keys = {noted.memory_key for noted in board.pinned.values() if noted.memory_key}
+            holders |= {(visible, key) for key in keys for visible in rules.visible}
+    for record in known:
+        if record.memory_key:
+            holders |= {(place, record.memory_key) for place in {record.place, record.place.live}}
+        if record.status is Status.SUPERSEDED and record.replaced_by:
+            records.setdefault(record.replaced_by)
+        for hidden in standing.hidden.get(record.id, ()):
+            records[hidden.by] = hidden.place
+    records |= {id: place for (place, _), id in standing.holders.items() if id}
+    own = {change.record.id for change in log if not isinstance(change, Remove)}
+    return Needs({id: p for id, p in {**records, **_named(log)}.items() if id not in own}, holders, boards)
+
+
+def _named(log: Sequence[Staged]) -> dict[str, Place]:
+    """Where the records lie that the log names."""
+    found: dict[str, Place] = {}
+    for change in log:
+        match change:
+            case Save():
+                found |= change.places
+            case Remove():
+                found[change.id] = change.place
+            case Hide():
+                (target,) = change.record.replaces
+                found[target] = change.target
+    return found
