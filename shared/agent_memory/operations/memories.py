@@ -13,7 +13,7 @@ from agent_memory.domain.records import Record, Status, answer
 from agent_memory.domain.times import instant
 
 from .configure import configuration_of
-from .find import Found
+from .finding import Found
 from .services import Services
 
 LOOKED_AT = 2000  # records of one call: 20 pages of some 20 ms in DynamoDB

@@ -18,7 +18,7 @@ from agent_memory.domain.budget import Filled, Shown, best, fill, order
 from agent_memory.domain.messages import Message
 from agent_memory.domain.pins import PinList, line, pin_list
 from agent_memory.domain.ports import Write
-from agent_memory.domain.ranking import Ranked, best_cosine
+from agent_memory.domain.ranking import Ranked
 from agent_memory.domain.recall_query import query_of
 from agent_memory.domain.records import Record, view
 from agent_memory.domain.times import written
@@ -28,7 +28,8 @@ from .also import Also, nothing
 from .embed import Asked
 from .enter import Entered, enter
 from .executions import Execution, versions_of
-from .find import Finding, Found, Question, asked_for, read_ahead
+from .find import Question, TurnFinding, asked_for, read_ahead
+from .finding import Found, cosines_of, explained
 from .rivals import Rivals
 from .services import Services
 
@@ -91,7 +92,7 @@ def _recalled(services: Services, entered: Entered, text: str, conversation: str
         rivals.read_boards(ahead.boards)
     else:
         question = Question(text, memory.search.max_results)
-        found = Finding(services, entered, question, asked, ahead, rivals).found()
+        found = TurnFinding(services, entered, question, asked, ahead, rivals).found()
     chosen = order(best(found.results, memory.search.max_results))
     filled = fill(
         [record for record, _ in chosen],
@@ -109,7 +110,8 @@ def _recalled(services: Services, entered: Entered, text: str, conversation: str
 
 def _answer(services: Services, recalled: _Recalled, recording: _Recording, *, explain: bool) -> dict[str, Any]:
     found, filled, pins = recalled.found, recalled.filled, recalled.pins
-    cosines = _cosines(services, recalled) if explain else {}
+    shown = [(item.record, recalled.ranked.get(item.record.id)) for item in filled.items]
+    cosines = cosines_of(services, found, shown) if explain else {}
     items = {item.record.id: _item(item, recalled, cosines, explain=explain) for item in filled.items}
     return {
         "recorded": recording.is_due,
@@ -141,23 +143,7 @@ def _item(item: Shown, recalled: _Recalled, cosines: Mapping[str, float | None],
         "cut": item.cut,
         "tokens": item.tokens,
     }
-    if not explain:
-        return shown
-    ranks = {"lexical": ranked and ranked.lexical_rank, "vector": ranked and ranked.vector_rank}
-    return {**shown, "cosine": cosines.get(record.id), "ranks": ranks}
-
-
-def _cosines(services: Services, recalled: _Recalled) -> dict[str, float | None]:
-    """Of records that only their words found, or that stand there unasked, the index tells no cosine: those are
-    computed from the stored vectors."""
-    vector = recalled.found.vector
-    shown = [item.record for item in recalled.filled.items]
-    known = {r.id: recalled.ranked[r.id].cosine if r.id in recalled.ranked else None for r in shown}
-    if vector is None:
-        return known
-    unknown = {r.id: r.place for r in shown if known[r.id] is None}
-    vectors = services.records.vectors(unknown, services.embedder.model) if unknown else {}
-    return known | {id: best_cosine(parts, vector) for id, parts in vectors.items()}
+    return {**shown, **explained(ranked, cosines.get(record.id))} if explain else shown
 
 
 # ---------------------------------------------------------------- the record of it

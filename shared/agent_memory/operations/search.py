@@ -17,7 +17,8 @@ from agent_memory.domain.scopes import Place
 from agent_memory.domain.tools import SearchMemory
 
 from .enter import Entered
-from .find import Found, Question, find
+from .find import Question, find
+from .finding import Found
 from .save import visible_record
 from .services import Services
 from .staged import View, staged_view
