@@ -47,6 +47,7 @@ class Needs:
 
 
 NEEDS: Mapping[str, Needs] = {
+    "activity": Needs(memory=("BatchGetItem", "GetItem", "Query"), execution=("BatchGetItem", "GetItem", "Query")),
     # `status` asks the index whether it answers and the model for its floor.
     "agents": Needs(memory=("GetItem", "PutItem", "Query"), searches=True, embeds=True),
     "index": Needs(memory=("BatchGetItem", "BatchWriteItem"), indexes=True, embeds=True),

@@ -37,8 +37,10 @@ from agent_memory.operations.transcript import transcript
 from agent_memory.operations.turns import turn_answer
 from agent_memory.store import keys
 from agent_memory.store.agents import Agents
+from agent_memory.store.calls import Calls
 from agent_memory.store.deployment import Deployment
 from agent_memory.store.records import Records
+from agent_memory.store.sessions import Sessions
 from agent_memory.store.turns import Turns
 
 EVERYTHING = {
@@ -192,6 +194,8 @@ def world_of(table: Table, index: SearchIndex, embedder: Embedder, records: Reco
         agents=Agents(table),
         records=records or Records(table),
         turns=Turns(table),
+        sessions=Sessions(table),
+        calls=Calls(table),
         deployment=Deployment(table),
         index=switched,
         embedder=embedder,

@@ -1,4 +1,4 @@
-"""Turns: begin, read, messages, end (routes 6, 8, 9, 13)."""
+"""Turns: begin, read, messages, judgements, end (routes 6, 8, 9, 12, 13)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from agent_memory.domain.turns import Turn, TurnStatus
 from agent_memory.operations.begin import Beginning, begin
 from agent_memory.operations.end import end
 from agent_memory.operations.enter import find_turn
+from agent_memory.operations.judge import judge
 from agent_memory.operations.messages import add_messages
 from agent_memory.operations.turns import begun_answer, turn_answer
 from agent_memory.runtime import metrics
 from agent_memory.runtime.calls import Answer, Call
 from agent_memory.runtime.http import handler as handler_of
-from agent_memory.runtime.requests import BeginBody, EndBody, MessagesBody
+from agent_memory.runtime.requests import BeginBody, EndBody, JudgementBody, MessagesBody
 from agent_memory.runtime.wiring import services
 
 
@@ -30,6 +31,11 @@ def post_messages(call: Call) -> Answer:
     return Answer(200, {"messages": add_messages(services(), call.agent, call.turn, messages)})
 
 
+def post_judgement(call: Call) -> Answer:
+    body = call.body_as(JudgementBody)
+    return Answer(201, judge(services(), call.agent, call.turn, **dict(body)))
+
+
 def post_end(call: Call) -> Answer:
     body = call.body_as(EndBody)
     ended = end(services(), call.agent, call.turn, outcome=body.outcome, error=body.error, messages=body.messages)
@@ -44,5 +50,11 @@ def _answer(turn: Turn) -> Answer:
 
 
 handler = handler_of(
-    {"begin_turn": post_turn, "get_turn": get_turn, "add_messages": post_messages, "end_turn": post_end}
+    {
+        "begin_turn": post_turn,
+        "get_turn": get_turn,
+        "add_messages": post_messages,
+        "judge_turn": post_judgement,
+        "end_turn": post_end,
+    }
 )

@@ -141,6 +141,7 @@ class Scenario:
             self.stream()
             self.recalls(agent)
             self.records(agent)
+            self.activity(agent)
         self.outage(agent)
         self.lost_index(agent)
         self.told_twice(agent)
@@ -168,6 +169,8 @@ class Scenario:
         turn.call("read_memory", {"id": kept["id"]})
         turn.call("add_memory", {"summary": "", "kind": "fact"})
         ok(self.api.get(turn.path, wait=0))
+        judged = {"verdict": "rejected", "feedback": "Ask for the number first."}
+        ok(self.api.post(f"{turn.path}/judgements", judged), 201)
         turn.end(messages=[{"role": "agent", "text": "Noted."}])
         ok(self.api.get(turn.path))
         ok(self.api.get(f"{turn.path}/transcript"))
@@ -204,6 +207,22 @@ class Scenario:
         id = listed["memories"][0]["id"]
         for below in ("", "/versions", "/versions/1"):
             ok(self.api.get(f"{path}/{id}{below}"))
+
+    def activity(self, agent: str) -> None:
+        """With a turn left open that has staged what replaces and what goes."""
+        open_turn = self.api.begin(agent, "s5", user_id="u")
+        wrong = self.api.remember(agent, f"The depot is closed, {open_turn.id} says.", scope="agent")
+        open_turn.add("The depot is open again.", scope="agent", replaces=wrong["id"])
+        executed = open_turn.call("search_memory", {"query": "depot"})["tool_execution_id"]
+        path = f"/v1/agents/{agent}"
+        page = ok(self.api.get(f"{path}/turns", limit=2))
+        ok(self.api.get(f"{path}/turns", limit=2, after=page["next"]))
+        for below in ("turns?status=open&user_id=u", "turns?since=2026-01-01T00:00:00Z", f"executions/{executed}"):
+            ok(self.api.get(f"{path}/{below}"))
+        for below in ("sessions", "sessions?user_id=u", "sessions?session_id=s5&user_id=u", "usage", "usage?by=day"):
+            ok(self.api.get(f"{path}/{below}"))
+        ok(self.api.get("/v1/agents", limit=1))
+        open_turn.end("failed")
 
     def outage(self, agent: str) -> None:
         """The model is down at two commits: the stream embeds one of them, upkeep the other. It finds a turn left open

@@ -7,9 +7,16 @@ from http_api import Api, ok
 from world import World
 
 from agent_memory.local.gateway import Gateway
+from agent_memory.operations.execution import read_execution
+from agent_memory.operations.judge import judge
+from agent_memory.operations.sessions import list_sessions
+from agent_memory.operations.turn_list import TurnFilters, list_turns
+from agent_memory.operations.usage import usage
 from agent_memory.runtime import wiring
 from agent_memory.store.agents import Agents
+from agent_memory.store.calls import Calls
 from agent_memory.store.records import Records
+from agent_memory.store.sessions import Sessions
 from agent_memory.store.turns import Turns
 
 
@@ -41,6 +48,8 @@ def counted(world):
         agents=Agents(table),
         records=Records(table),
         turns=Turns(table),
+        sessions=Sessions(table),
+        calls=Calls(table),
         index=Counting(world.index, calls),
         embedder=Counting(world.services.embedder, calls),
     )
@@ -133,7 +142,52 @@ def test_a_commit_is_one_transaction_however_much_it_changes(counted):
 def test_beginning_reads_the_configuration_and_the_session_and_writes_once(counted):
     world, calls = counted
     agent = world.configure()
-    assert calls_of(calls, lambda: world.begin(agent)) == ["query", "get", "transact"]
+    for who in ({}, {"user_id": "u"}, {"user_id": "v"}):
+        assert calls_of(calls, lambda who=who: world.begin(agent, **who)) == ["query", "get", "transact"]
+
+
+def test_a_judgement_is_one_entry_and_one_transaction(counted):
+    world, calls = counted
+    turn = warm(world)
+    made = calls_of(calls, lambda: judge(world.services, turn.agent, turn.id, verdict="accepted"))
+    assert made == ["increment", "transact"]
+
+
+def test_an_execution_is_its_row_its_events_and_the_records_they_name(counted):
+    world, calls = counted
+    turn = warm(world)
+    id = turn.recall("invoice")["tool_execution_id"]
+    made = calls_of(calls, lambda: read_execution(world.services, turn.agent, id))
+    assert made == ["get", "get", "get_many", "get_many"]
+
+
+def test_a_page_of_turns_is_one_query_and_one_read_and_a_query_for_each_open_one(counted):
+    world, calls = counted
+    agent = world.configure()
+    for _ in range(15):
+        world.begin(agent).commit()
+    world.begin(agent)
+    page = lambda **filters: list_turns(world.services, agent, TurnFilters(**filters), limit=10)  # noqa: E731
+    assert calls_of(calls, page) == ["query", "get_many", "query"]
+    assert calls_of(calls, lambda: page(status="committed")) == ["query", "get_many"]
+    assert calls_of(calls, lambda: page(session_id="another")) == ["query"]
+
+
+def test_a_page_of_sessions_is_one_query_and_one_read(counted):
+    world, calls = counted
+    agent = world.configure()
+    for n in range(15):
+        world.begin(agent, f"s{n}", user_id="u")
+    for filters in ({}, {"user_id": "u"}):
+        made = calls_of(calls, lambda filters=filters: list_sessions(world.services, agent, limit=10, **filters))
+        assert made == ["query", "get_many"]
+    assert calls_of(calls, lambda: list_sessions(world.services, agent, session_id="s1")) == ["get"]
+
+
+def test_usage_is_read_page_by_page(counted):
+    world, calls = counted
+    turn = warm(world)
+    assert calls_of(calls, lambda: usage(world.services, turn.agent)) == ["query", "query"]
 
 
 def test_a_turn_that_is_rolled_back_is_one_transaction_and_what_it_staged_is_taken_back(counted):

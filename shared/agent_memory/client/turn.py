@@ -34,7 +34,17 @@ _BETWEEN_POLLS_S = 0.5  # should a server answer at once instead of holding
 _REPEATABLE_TOOLS = frozenset({"search_memory", "read_memory", "delete_memory"})
 
 EventType = Literal[
-    "message", "execution", "output_use", "usage", "recall.omitted", "conflict", "turn.committed", "turn.rolled_back"
+    "message",
+    "execution",
+    "output_use",
+    "usage",
+    "memory.pinned",
+    "recall.omitted",
+    "judgement",
+    "conflict",
+    "pin.unpinned",
+    "turn.committed",
+    "turn.rolled_back",
 ]
 
 

@@ -67,8 +67,9 @@ def _attempt(services: Services, newest: Configured, beginning: Beginning) -> _A
     turn = _new_turn(services, version, beginning)
     writes: list[Write] = []
     if turn.session_id is not None:
-        turn = replace(turn, number=services.turns.last_number(turn.ids) + 1)
-        writes.append(services.turns.take_number(turn.ids, turn.number or 1))
+        session = services.sessions.get(turn.agent_id, turn.session_id)
+        turn = replace(turn, number=session.turns + 1 if session else 1)
+        writes += services.sessions.take_turn(session, turn)
     return _Attempt(*_with_messages(services, turn, beginning, writes))
 
 

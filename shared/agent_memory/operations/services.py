@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 from agent_memory.domain.ports import Clock, Embedder, Ids, SearchIndex
 from agent_memory.store.agents import Agents
+from agent_memory.store.calls import Calls
 from agent_memory.store.deployment import Deployment
 from agent_memory.store.records import Records
+from agent_memory.store.sessions import Sessions
 from agent_memory.store.turns import Turns
 
 
@@ -25,6 +27,8 @@ class Services:
     agents: Agents
     records: Records
     turns: Turns
+    sessions: Sessions
+    calls: Calls
     deployment: Deployment
     index: SearchIndex
     embedder: Embedder

@@ -34,7 +34,7 @@ def transcript(
         events += _timeout(turn, behind, events)
     page = events[:limit]
     more = cursor(str(page[-1]["sequence"]), binding) if len(events) > limit else None
-    return {"turn_id": turn_id, "attempt": turn.attempt, "events": _joined(services, agent_id, page), "next": more}
+    return {"turn_id": turn_id, "attempt": turn.attempt, "events": joined(services, agent_id, page), "next": more}
 
 
 def _timeout(turn: Turn, behind: int, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -52,7 +52,8 @@ def _behind(after: str | None, binding: Sequence[object]) -> int:
     return found
 
 
-def _joined(services: Services, agent_id: str, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def joined(services: Services, agent_id: str, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events with the texts of the records that executions name, as far as they are still there."""
     named = {entry["id"] for event in events for entry in _entries(event)}
     records = services.records.read(services.records.locate(agent_id, named)) if named else {}
     return [_with_text(event, records) for event in events]

@@ -9,7 +9,15 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from agent_memory.domain.bodies import Body, GivenId, Name, Several, Text, Whole, takes
 from agent_memory.domain.configuration import AgentConfig, parse_config
@@ -19,9 +27,11 @@ from agent_memory.domain.instants import Instant
 from agent_memory.domain.memory_settings import ScopeName
 from agent_memory.domain.messages import AGENT, MAX_MESSAGES, Conversation, Message, Messages
 from agent_memory.domain.tool_inputs import MAX_QUERY_CHARACTERS, LabelName, LabelValue
+from agent_memory.domain.words import is_blank
 
 MAX_PAGE = 200  # of a list (IF-7)
 MAX_ERROR_CHARACTERS = 2000
+MAX_FEEDBACK_CHARACTERS = 4000
 MAX_CURSOR_CHARACTERS = 2000
 TIME_ZONE = "an IANA time zone such as Europe/Berlin"
 
@@ -82,6 +92,21 @@ class ToolBody(Body):
     call_id: GivenId | None = Field(None, description="The model's own id of the call.")
 
 
+class JudgementBody(Body):
+    verdict: Literal["accepted", "rejected"]
+    feedback: Annotated[Text, Field(min_length=1, max_length=MAX_FEEDBACK_CHARACTERS)] | None = Field(
+        None, validate_default=True, description="Required with rejected, which is to be learned from."
+    )
+    judge: GivenId | None = Field(None, description="Who judged.")
+
+    @field_validator("feedback")
+    @classmethod
+    def _says_why(cls, feedback: str | None, rest: ValidationInfo) -> str | None:
+        if rest.data.get("verdict") == "rejected" and is_blank(feedback or ""):
+            raise takes("text that is not blank where the verdict is rejected")
+        return feedback
+
+
 class EndBody(Body):
     outcome: Literal["completed", "failed"]
     error: Annotated[Text, Field(max_length=MAX_ERROR_CHARACTERS)] | None = Field(None, description="Why it failed.")
@@ -133,12 +158,50 @@ class ToolsQuery(ConfigQuery):
     audience: Literal["agent", "helper", "program"] = Field("agent", alias="for", description="Who is to call them.")
 
 
+TurnState = Literal["open", "ending", "committed", "rolled_back"]
+
+
+class TurnsQuery(PageQuery):
+    """All filters hold. A turn is as new as its id: the moment at which it was begun here."""
+
+    session_id: GivenId | None = Field(None, description="Only of this session.")
+    workflow_id: GivenId | None = Field(None, description="Only of this workflow.")
+    user_id: GivenId | None = Field(None, description="Only for this user.")
+    execution_id: GivenId | None = Field(None, description="Only of this run of the harness.")
+    invocation_id: GivenId | None = Field(None, description="Only of this invocation of a run.")
+    status: TurnState | None = Field(None, description="Only what stands so now.")
+    preview: Flag | None = Field(None, description="Only preview turns, or only live ones.")
+    since: Instant | None = Field(None, description="Only begun then or later, by the moment in the turn's id.")
+    until: Instant | None = Field(None, description="Only begun before, by the moment in the turn's id.")
+
+
+class SessionsQuery(PageQuery):
+    session_id: GivenId | None = Field(None, description="Only this session.")
+    user_id: GivenId | None = Field(None, description="Only sessions in which this user had a turn.")
+
+
+class UsageQuery(Query):
+    since: Instant | None = Field(None, description="Only of calls then or later.")
+    until: Instant | None = Field(None, description="Only of calls before.")
+    by: Literal["purpose", "session", "user", "day"] = Field("purpose", description="What is summed; days are UTC's.")
+
+
 class WaitQuery(Query):
     wait: Annotated[int, Field(ge=0, le=25), Number] = Field(0, description="Seconds to wait while it is ending.")
 
 
 EventType = Literal[
-    "message", "execution", "output_use", "usage", "recall.omitted", "conflict", "turn.committed", "turn.rolled_back"
+    "message",
+    "execution",
+    "output_use",
+    "usage",
+    "memory.pinned",
+    "recall.omitted",
+    "judgement",
+    "conflict",
+    "pin.unpinned",
+    "turn.committed",
+    "turn.rolled_back",
 ]
 
 

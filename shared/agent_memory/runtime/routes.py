@@ -1,8 +1,9 @@
 """Every route, once: the deployment, the OpenAPI document, the one-machine server and the handlers are made from this.
 
 Which function serves it is decided by what its role must be allowed: `recall` reads, embeds and writes a transcript;
-`tools` writes staged changes besides. The four tools are one resource of the API and stay one function: a model that
-saves and then searches finds it warm, and both need the same tables.
+`tools` writes staged changes besides; `activity` tells what was done, and writes nothing. The four tools are one
+resource of the API and stay one function: a model that saves and then searches finds it warm, and both need the same
+tables.
 """
 
 from __future__ import annotations
@@ -17,15 +18,19 @@ from .requests import (
     BeginBody,
     ConfigQuery,
     EndBody,
+    JudgementBody,
     MemoriesQuery,
     MessagesBody,
     NoQuery,
     PageQuery,
     Query,
     RecallBody,
+    SessionsQuery,
     ToolBody,
     ToolsQuery,
     TranscriptQuery,
+    TurnsQuery,
+    UsageQuery,
     WaitQuery,
 )
 
@@ -106,6 +111,16 @@ ROUTES: tuple[Route, ...] = (
         query=ToolsQuery,
     ),
     Route(
+        "GET",
+        "/v1/agents",
+        "activity",
+        "list_agents",
+        "List the agents in the order of their ids",
+        grants=("OPERATE",),
+        query=PageQuery,
+        codes=("invalid_cursor",),
+    ),
+    Route(
         "POST",
         f"{_AGENT}/turns",
         "turns",
@@ -116,6 +131,16 @@ ROUTES: tuple[Route, ...] = (
         success=(201,),
         codes=("not_retryable", "session_required", "session_not_allowed", "retry_mismatch", "unknown_version"),
         body_bytes=MESSAGES_BYTES,
+    ),
+    Route(
+        "GET",
+        f"{_AGENT}/turns",
+        "activity",
+        "list_turns",
+        "List turns, newest first",
+        grants=("RUN", "SELECT"),
+        query=TurnsQuery,
+        codes=("invalid_cursor",),
     ),
     Route(
         "GET",
@@ -159,6 +184,17 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST",
+        f"{_TURN}/judgements",
+        "turns",
+        "judge_turn",
+        "Say what the turn's work was worth",
+        grants=("RUN",),
+        body=JudgementBody,
+        success=(201,),
+        codes=("turn_not_open",),
+    ),
+    Route(
+        "POST",
         f"{_TURN}/end",
         "turns",
         "end_turn",
@@ -177,6 +213,24 @@ ROUTES: tuple[Route, ...] = (
         "The attempt's events in order",
         grants=("SELECT",),
         query=TranscriptQuery,
+        codes=("invalid_cursor",),
+    ),
+    Route(
+        "GET",
+        f"{_AGENT}/executions/{{id}}",
+        "activity",
+        "get_execution",
+        "Read a call of a native tool, or a recall",
+        grants=("SELECT",),
+    ),
+    Route(
+        "GET",
+        f"{_AGENT}/sessions",
+        "activity",
+        "list_sessions",
+        "List sessions, the one that began last first",
+        grants=("SELECT", "OPERATE"),
+        query=SessionsQuery,
         codes=("invalid_cursor",),
     ),
     Route(
@@ -214,6 +268,15 @@ ROUTES: tuple[Route, ...] = (
         "get_memory_version",
         "Read a record as it was at a version",
         grants=("SELECT",),
+    ),
+    Route(
+        "GET",
+        f"{_AGENT}/usage",
+        "activity",
+        "get_usage",
+        "What the models cost, summed",
+        grants=("OPERATE",),
+        query=UsageQuery,
     ),
     Route(
         "GET",

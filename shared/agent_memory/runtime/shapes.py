@@ -106,6 +106,18 @@ class BegunTurn(TurnShape):
     still_ending: list[str]
 
 
+class Turns(Shape):
+    turns: list[TurnShape]
+    next: str | None
+
+
+class JudgementAnswer(Shape):
+    judgement_id: str
+    turn_id: str
+    verdict: Literal["accepted", "rejected"]
+    lesson: bool = Field(description="Whether something may be learned of it, once a later review reads it.")
+
+
 class AddedMessage(Shape):
     event_id: str
     sequence: int
@@ -208,6 +220,72 @@ class Transcript(Shape):
     next: str | None
 
 
+class OutputUse(Shape):
+    sequence: int
+    at: str
+    type: Literal["output_use"]
+    use: Literal["RETRIEVED"]
+    tool_execution_id: str
+    conversation: str
+    memories: list[dict[str, Any]]
+
+
+class ExecutionShape(Shape):
+    """As the transcript has it: `output` or `error`, and of records the text at that version."""
+
+    turn_id: str
+    attempt: int
+    sequence: int
+    at: str
+    type: Literal["execution"]
+    tool_execution_id: str
+    tool: str
+    conversation: str
+    call_id: str | None
+    input: Any
+    output: dict[str, Any] | None = None
+    error: ToolError | None = None
+    started_at: str
+    duration_ms: int
+    output_uses: list[OutputUse]
+
+
+class SessionShape(Shape):
+    session_id: str
+    status: Literal["open", "closed"]
+    turns: int = Field(description="How many turns began; one that is tried again counts once.")
+    first_turn_at: str
+    last_turn_at: str
+    closed_at: str | None
+
+
+class Sessions(Shape):
+    sessions: list[SessionShape]
+    next: str | None
+
+
+class UsageSum(Shape):
+    key: str | None = Field(description="Null: of turns without a session, or without a user.")
+    calls: int = Field(description="Times a model was asked, also where the answer was still known.")
+    input_tokens: int
+    output_tokens: int
+
+
+class UsageAnswer(Shape):
+    usage: list[UsageSum]
+
+
+class AgentShape(Shape):
+    agent_id: str
+    version: int = Field(description="The newest.")
+    created_at: str = Field(description="When it was first configured.")
+
+
+class AgentsAnswer(Shape):
+    agents: list[AgentShape]
+    next: str | None
+
+
 class WriterShape(Shape):
     execution_id: str | None
     invocation_id: str | None
@@ -291,13 +369,19 @@ ANSWERS: dict[str, type[BaseModel]] = {
     "get_config": ConfigAnswer,
     "list_config_versions": ConfigVersions,
     "get_tools": Tools,
+    "list_agents": AgentsAnswer,
     "begin_turn": BegunTurn,
+    "list_turns": Turns,
     "get_turn": TurnShape,
     "add_messages": AddedMessages,
     "recall": Recalled,
     "call_tool": ToolAnswer,
+    "judge_turn": JudgementAnswer,
     "end_turn": TurnShape,
     "get_transcript": Transcript,
+    "get_execution": ExecutionShape,
+    "list_sessions": Sessions,
+    "get_usage": UsageAnswer,
     "list_memories": Records,
     "get_memory": RecordShape,
     "list_memory_versions": RecordVersions,

@@ -19,9 +19,11 @@ from agent_memory.domain.ports import Clock, Embedder, Ids, IndexAnswer, IndexEn
 from agent_memory.operations.reindex import Replaceable
 from agent_memory.operations.services import Services, Together
 from agent_memory.store.agents import Agents
+from agent_memory.store.calls import Calls
 from agent_memory.store.deployment import Deployment
 from agent_memory.store.keys import agent_of
 from agent_memory.store.records import Records
+from agent_memory.store.sessions import Sessions
 from agent_memory.store.turns import Turns
 
 from .settings import EmbedderSettings, Settings, SettingsError, settings_of
@@ -80,6 +82,8 @@ def services_of(
         agents=Agents(table),
         records=Records(table),
         turns=Turns(table),
+        sessions=Sessions(table),
+        calls=Calls(table),
         deployment=Deployment(table),
         index=index,
         embedder=embedder,

@@ -72,6 +72,11 @@ class Agents:
         """All agents."""
         return [row.key.sort for row in self._table.query("memory", keys.agent("").partition)]
 
+    def listed(self, *, behind: str | None, limit: int) -> list[tuple[str, str]]:
+        """(agent, when it was first configured), in the order of their ids, at most `limit` behind that id."""
+        rows = self._table.query("memory", keys.agent("").partition, after=behind, limit=limit)
+        return [(row.key.sort, row.item["created_at"]) for row in rows]
+
     def exist(self) -> bool:
         """Whether there is any."""
         return bool(self._table.query("memory", keys.agent("").partition, limit=1))
