@@ -96,7 +96,7 @@ class Record:
 
     def changed(self, status: Status, *, at: datetime, by: Mapping[str, Any], replaced_by: str | None = None) -> Record:
         """The record with one more version."""
-        version = Version(self.version + 1, status, written(at), dict(by), replaced_by)
+        version = Version(self.version + 1, status, written(at), dict(by), replaced_by, self.newest.confirmed_at)
         return replace(self, versions=(*self.versions, version), stamp=next_stamp(self.stamp, at))
 
 
@@ -157,13 +157,16 @@ def answer(record: Record, now: datetime) -> dict[str, Any]:
     }
 
 
-def _with_links(written_by: Mapping[str, Any], agent_id: str | None) -> dict[str, Any]:
-    turn_id = written_by.get("turn_id")
+def _with_links(written_by: Mapping[str, Any], owner: str | None) -> dict[str, Any]:
+    """Where what wrote a version is read. Of a platform record the turn belongs to the agent that proposed it."""
+    turn_id, agent_id = written_by.get("turn_id"), owner or written_by.get("agent_id")
     links = {}
     if agent_id and turn_id:
         turn = f"/v1/agents/{agent_id}/turns/{turn_id}"
         links = {"turn": turn, "transcript": f"{turn}/transcript"}
         links["agent_version"] = f"/v1/agents/{agent_id}/config?version={written_by.get('agent_version')}"
+        if execution_id := written_by.get("tool_execution_id"):
+            links["tool_execution"] = f"/v1/agents/{agent_id}/executions/{execution_id}"
     return {**{name: written_by.get(name) for name in WRITER_FIELDS}, "links": links}
 
 
@@ -177,5 +180,6 @@ WRITER_FIELDS = (
     "turn_id",
     "conversation",
     "tool_execution_id",
+    "caller",
 )
 """Who wrote a version; empty ones are not stored."""

@@ -16,7 +16,22 @@ from . import pins
 from .precedence import winners
 from .records import Record, Status, Version, next_stamp
 from .scopes import Place
-from .staging import MAX_CONSTRAINTS, Board, Hidden, Hide, Keyed, Noted, Remove, Save, Settled, Staged, Standing
+from .staging import (
+    MAX_CONSTRAINTS,
+    Approve,
+    Board,
+    Change,
+    Hidden,
+    Hide,
+    Keyed,
+    Noted,
+    Reject,
+    Remove,
+    Restore,
+    Save,
+    Settled,
+    Standing,
+)
 from .times import written
 
 
@@ -32,7 +47,7 @@ class Rules:
     pin_tokens: int | None = None
 
 
-def settle(log: Sequence[Staged], standing: Standing, rules: Rules, now: datetime) -> Settled:
+def settle(log: Sequence[Change], standing: Standing, rules: Rules, now: datetime) -> Settled:
     """Play the log over what stands. `standing` holds every record that the log names, with what replaced it to the end
     of the chain, the holders of keys that it takes or frees, and the boards that it changes."""
     play = _Play(standing, rules, now)
@@ -44,7 +59,13 @@ def settle(log: Sequence[Staged], standing: Standing, rules: Rules, now: datetim
                 play.remove(change)
             case Hide():
                 play.hide(change)
-    return play.ended(log)
+            case Restore():
+                play.restore(change)
+            case Approve():
+                play.approve(change)
+            case Reject():
+                play.reject(change)
+    return play.ended()
 
 
 class _Play:
@@ -99,7 +120,70 @@ class _Play:
         self._hide(target, deletion)
         return None
 
-    def ended(self, log: Sequence[Staged]) -> Settled:
+    # -- what people do
+
+    def restore(self, change: Restore) -> None:
+        """Conflicts tell what stands in the way: `key`, `save` (too many constraints)."""
+        record = self._record(change.id)
+        assert record is not None
+        heir = self._active_heir(record)
+        gone = [heir.id] if heir else []
+        if self._is_blocked(record, gone):
+            return
+        for id in gone:
+            self._change(id, Status.SUPERSEDED, change.by, replaced_by=record.id)
+        self._revive(record, change.by)
+
+    def approve(self, change: Approve) -> None:
+        """As `restore`; and `replace` where what it proposed to replace is not there any more."""
+        record = self._record(change.id)
+        assert record is not None
+        taken: list[str] = []
+        for target in record.replaces:
+            found = self._record(target)
+            if found is None or self._end(found) is not found:
+                return self._conflict("replace", record.id, target, "nothing", found)
+            taken.append(target)
+        weaker = [holder for holder in self._holders(record) if not self._is_stronger(holder, record)]
+        taken += [holder.id for holder in weaker if holder.id not in taken]
+        if self._is_blocked(record, taken):
+            return None
+        self.settled.after[record.id] = replace(record, replaces=tuple(taken))
+        self._revive(record, change.by)
+        for id in taken:
+            self._take_away(id, self.settled.after[record.id])
+        return None
+
+    def reject(self, change: Reject) -> None:
+        self._change(change.id, Status.REJECTED, change.by, replaced_by=None)
+
+    def _is_blocked(self, record: Record, taken: Collection[str]) -> bool:
+        for holder in self._holders(record):
+            if holder.id not in taken:
+                self._conflict("key", record.id, holder.id, "nothing", holder)
+                return True
+        if self.rules.is_broader(record) and self._constraints(record.place, without=taken) >= MAX_CONSTRAINTS:
+            self._conflict("save", record.id, record.id, "nothing", None)
+            return True
+        return False
+
+    def _revive(self, record: Record, by: Any) -> None:
+        self._change(record.id, Status.ACTIVE, by, replaced_by=None)
+        if record.memory_key:
+            self.settled.holders[record.place, record.memory_key] = record.id
+
+    def _active_heir(self, record: Record) -> Record | None:
+        """The active end of the chain of what replaced a record, through those that were deleted since."""
+        seen = {record.id}
+        heir = self._record(record.replaced_by) if record.replaced_by else None
+        while heir and not heir.is_active(self.now) and heir.replaced_by and heir.id not in seen:
+            seen.add(heir.id)
+            heir = self._record(heir.replaced_by)
+        return heir if heir and heir.is_active(self.now) else None
+
+    # -- the end
+
+    def ended(self) -> Settled:
         settled = self.settled
         for keyed, id in list(settled.holders.items()):
             if self.standing.holders.get(keyed) == id:
@@ -256,58 +340,3 @@ class _Play:
         found = self.standing.records.get(found.id, found) if found else None
         current = {"id": found.id, "version": found.version, "status": found.status.value} if found else None
         return {"change": change, "id": id, "target": target, "outcome": outcome, "current": current}
-
-
-# ---------------------------------------------------------------- what must be read
-
-
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """records: by id where each lies, None where its pointer must be asked."""
-
-    records: dict[str, Place | None]
-    holders: set[Keyed]
-    boards: set[Place]
-
-
-def needs(log: Sequence[Staged], standing: Standing, rules: Rules) -> Needs:
-    """What `settle` must know of the table, as far as `standing` tells yet: asked again until nothing more is needed,
-    since a record leads to the one that replaced it, and a key to its holder."""
-    saves = [change.record for change in log if isinstance(change, Save) and change.record.status is Status.ACTIVE]
-    counts_pins = any(record.pinned for record in saves)
-    known = [*saves, *standing.records.values()]
-    records: dict[str, Place | None] = {}
-    holders: set[Keyed] = set()
-    boards = {record.place for record in known if record.pinned or rules.is_broader(record)}
-    if counts_pins:
-        boards |= set(rules.visible)
-    for place, board in standing.boards.items():
-        if counts_pins and place in rules.visible:
-            records |= dict.fromkeys(board.pinned, place)
-            keys = {noted.memory_key for noted in board.pinned.values() if noted.memory_key}
-            holders |= {(visible, key) for key in keys for visible in rules.visible}
-    for record in known:
-        if record.memory_key:
-            holders |= {(place, record.memory_key) for place in {record.place, record.place.live}}
-        if record.status is Status.SUPERSEDED and record.replaced_by:
-            records.setdefault(record.replaced_by)
-        for hidden in standing.hidden.get(record.id, ()):
-            records[hidden.by] = hidden.place
-    records |= {id: place for (place, _), id in standing.holders.items() if id}
-    own = {change.record.id for change in log if not isinstance(change, Remove)}
-    return Needs({id: p for id, p in {**records, **_named(log)}.items() if id not in own}, holders, boards)
-
-
-def _named(log: Sequence[Staged]) -> dict[str, Place]:
-    """Where the records lie that the log names."""
-    found: dict[str, Place] = {}
-    for change in log:
-        match change:
-            case Save():
-                found |= change.places
-            case Remove():
-                found[change.id] = change.place
-            case Hide():
-                (target,) = change.record.replaces
-                found[target] = change.target
-    return found

@@ -68,6 +68,38 @@ class Hide:
 Staged = Save | Remove | Hide
 
 
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """A superseded or deleted record is to be active again, in the place of what replaced it (GR-8). By people alone,
+    never staged by a turn."""
+
+    id: str
+    place: Place
+    by: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Approve:
+    """A proposal becomes what it proposed (SC-4). places: where each record lies that it names in `replaces`."""
+
+    id: str
+    place: Place
+    places: Mapping[str, Place]
+    by: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A proposal comes to nothing."""
+
+    id: str
+    place: Place
+    by: Mapping[str, Any]
+
+
+Change = Staged | Restore | Approve | Reject
+
+
 # ---------------------------------------------------------------- what it meets
 
 

@@ -55,7 +55,8 @@ def parse_tool_input(
     """The checked input of a call of one of `TOOLS`; with `now`, `expires_at` must lie after it.
 
     Raises `ToolRefused`: not_offered, read_only, invalid_input (every fault in `details.faults`), kind_not_declared,
-    label_not_declared, scope_not_allowed, pin_not_configured, looked for in this order. No message repeats what was sent."""
+    label_not_declared, scope_not_allowed, pin_not_configured, looked for in this order. No message repeats what was
+    sent."""
     _check_caller(tool, config, speaker(conversation))
     call = _checked(TOOLS[tool], {} if raw is None else raw, now)
     for refusal in _not_declared(call, config):

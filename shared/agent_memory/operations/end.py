@@ -80,8 +80,8 @@ def _standing(turn: Turn, outcome: Outcome) -> Turn:
 
 def _commit(services: Services, turn: Turn, ended: Turn, messages: list[dict[str, Any]], also: Also[Turn]) -> Turn:
     """One transaction: the turn, its messages and transcript, every record it changes, on the condition that nothing of
-    it has changed since it was read. Where messages of many chunks meet many changes they do not fit one (DynamoDB takes
-    a hundred actions): then the turn is ending first, with its messages, and commits in a second one."""
+    it has changed since it was read. Where messages of many chunks meet many changes they do not fit one (DynamoDB
+    takes a hundred actions): then the turn is ending first, with its messages, and commits in a second one."""
     turns = services.turns
     entered = Entered(turn, configuration(services, turn).config, first=turn.sequence + 1)
     view = staged_view(services, entered)
@@ -108,7 +108,8 @@ def _commit(services: Services, turn: Turn, ended: Turn, messages: list[dict[str
     ]
     if len(writes) + len(said) > MAX_ACTIONS:
         ending = replace(ended, status=TurnStatus.ENDING, outcome="completed", ended_at=written(now))
-        turns.transact([turns.change(turn, ending), turns.nothing_staged_behind(turn, len(view.log)), *said])
+        fence = turns.nothing_staged_behind(turn, len(view.log))
+        turns.transact([turns.change(turn, ending), turns.ending(turn), fence, *said])
         return _commit(services, ending, ending, [], also)
     turns.transact([*writes, *said])
     turns.write(turns.forget_staged(turn, len(view.log)))

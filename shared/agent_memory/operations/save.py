@@ -163,9 +163,9 @@ def _check_targets(services: Services, entered: Entered, view: View, new: Record
 def _twin(services: Services, view: View, new: Record, fingerprint: str, now: datetime) -> Record | None:
     """An active record of the same place that is equal in every field: staged by this turn, or committed."""
     for record in view.settled.new:
-        if record.place == new.place and view.fingerprints.get(record.id) == fingerprint:
-            if record.is_active(now) or record.status is Status.PENDING:
-                return record
+        is_equal = record.place == new.place and view.fingerprints.get(record.id) == fingerprint
+        if is_equal and (record.is_active(now) or record.status is Status.PENDING):
+            return record
     ids = [id for id in services.records.twins(new.place, fingerprint) if id not in view.settled.gone]
     live = services.records.live(dict.fromkeys(ids, new.place)) if ids else {}
     return next((live[id] for id in ids if id in live and live[id].is_active(now)), None)

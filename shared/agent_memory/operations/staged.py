@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from agent_memory.domain.needs import needs
 from agent_memory.domain.records import Record
 from agent_memory.domain.scopes import Place
-from agent_memory.domain.settling import Rules, needs, settle
-from agent_memory.domain.staging import Hidden, Save, Settled, Staged, Standing
+from agent_memory.domain.settling import Rules, settle
+from agent_memory.domain.staging import Change, Hidden, Save, Settled, Staged, Standing
 
 from .enter import Entered
 from .services import Services
@@ -70,7 +71,7 @@ def rules_of(entered: Entered) -> Rules:
 
 
 def standing_for(
-    services: Services, agent_id: str | None, log: Sequence[Staged], known: Standing, rules: Rules
+    services: Services, agent_id: str | None, log: Sequence[Change], known: Standing, rules: Rules
 ) -> Standing:
     """What the log meets. One read where, as nearly always, nothing was replaced meanwhile; one more for each link of
     the longest chain of records and keys that lead to one another."""

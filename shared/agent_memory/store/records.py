@@ -227,10 +227,11 @@ def _records(found: Mapping[Key, Item]) -> dict[str, Record]:
 def _board(item: Item | None) -> Board:
     if item is None:
         return Board()
-    pinned, constraints = (
-        {id: Noted(*noted) for id, noted in item[name].items()} for name in ("pinned", "constraints")
-    )
-    return Board(item["version"], pinned, constraints)
+    return Board(item["version"], _noted(item["pinned"]), _noted(item["constraints"]))
+
+
+def _noted(items: Mapping[str, Sequence[str | None]]) -> dict[str, Noted]:
+    return {id: Noted(*noted) for id, noted in items.items()}
 
 
 def _parts(item: Item) -> tuple[bytes, ...]:

@@ -104,6 +104,10 @@ class Turns:
         """Goes with every write that ends the turn."""
         return Delete(keys.open_turn(turn_id))
 
+    def ending(self, turn: Turn) -> Put:
+        """Goes with the write that ends a turn without committing it yet: upkeep goes on where the caller does not."""
+        return Put(keys.open_turn(turn.turn_id), {"agent_id": turn.agent_id, "ending": True})
+
     def longest_open(self, *, limit: int) -> list[tuple[str, str]]:
         """(agent, turn) of open turns, the oldest `limit` of each shard, oldest first."""
         shards = [keys.open_partition(shard) for shard in range(keys.SHARDS)]
@@ -250,7 +254,7 @@ class Listed:
 
 
 def _seen(item: Item | None) -> dict[str, int]:
-    return {id: version for id, version in item["versions"]} if item else {}
+    return dict(item["versions"]) if item else {}
 
 
 def _seen_item(versions: Mapping[str, int]) -> Item:
