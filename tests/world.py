@@ -39,6 +39,7 @@ from agent_memory.store import keys
 from agent_memory.store.agents import Agents
 from agent_memory.store.calls import Calls
 from agent_memory.store.deployment import Deployment
+from agent_memory.store.receipts import Receipts
 from agent_memory.store.records import Records
 from agent_memory.store.sessions import Sessions
 from agent_memory.store.turns import Turns
@@ -196,6 +197,7 @@ def world_of(table: Table, index: SearchIndex, embedder: Embedder, records: Reco
         turns=Turns(table),
         sessions=Sessions(table),
         calls=Calls(table),
+        receipts=Receipts(table),
         deployment=Deployment(table),
         index=switched,
         embedder=embedder,

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from agent_memory.operations.also import Also
 from agent_memory.operations.recall import recall
 from agent_memory.runtime import metrics
 from agent_memory.runtime.calls import Answer, Call
 from agent_memory.runtime.http import handler as handler_of
+from agent_memory.runtime.receipts import once
 from agent_memory.runtime.requests import RecallBody
 from agent_memory.runtime.wiring import services
 
 
 def post_recall(call: Call) -> Answer:
+    return once(call, partial(_recall, call), lambda recalled: Answer(200, recalled))
+
+
+def _recall(call: Call, *, also: Also[dict[str, Any]]) -> dict[str, Any]:
     body = call.body_as(RecallBody)
     recalled = recall(
         services(),
@@ -22,9 +29,10 @@ def post_recall(call: Call) -> Answer:
         messages=body.messages or (),
         conversation=body.conversation,
         explain=body.explain,
+        also=also,
     )
     metrics.write(_counted(recalled))
-    return Answer(200, recalled)
+    return recalled
 
 
 def _counted(recalled: dict[str, Any]) -> dict[metrics.Metric, int]:

@@ -22,6 +22,7 @@ PAGE_BYTES = 8192
 _NEAR_BYTES = 128  # of data kept beside its key: pointers, states, marks
 _SOME = 500  # keys of one statement (SQLite takes 32,766 parameters, its older versions 999)
 _TABLES: dict[TableName, int] = {"memory": 0, "execution": 1}
+_NAMES: dict[int, TableName] = {number: name for name, number in _TABLES.items()}
 
 # Names and sort keys are UTF-8 in BLOBs: compared byte by byte, NUL is like any other, and 0xFF ends every prefix.
 ROWS_SCHEMA = """
@@ -85,6 +86,19 @@ def read_range(
         first = max(first, after.encode() + b"\0")
     place = (_TABLES[table], partition.encode(), first, end, -1 if limit is None else limit)
     return connection.execute(_BACKWARD if newest_first else _FORWARD, place).fetchall()
+
+
+def number_of(connection: sqlite3.Connection, key: Key) -> int | None:
+    """Of the key's partition, None where nothing lies in it. A number is never used twice."""
+    place = (_TABLES[key.table], key.partition.encode())
+    row = connection.execute("SELECT no FROM partitions WHERE tbl = ? AND name = ?", place).fetchone()
+    return row[0] if row else None
+
+
+def key_at(connection: sqlite3.Connection, number: int, sort: bytes) -> Key | None:
+    """The key with that sort key in the partition of that number, None where the partition is gone."""
+    row = connection.execute("SELECT tbl, name FROM partitions WHERE no = ?", (number,)).fetchone()
+    return Key(_NAMES[row[0]], row[1].decode(), sort.decode()) if row else None
 
 
 class _Room(NamedTuple):

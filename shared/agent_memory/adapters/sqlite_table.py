@@ -13,6 +13,7 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from .conditions import holds, with_counters
 from .folder_lock import FolderLock
 from .item_codec import decode, encode
 from .limits import check_counters, check_key, check_query, check_transaction, last_writes
+from .sqlite_expiry import EXPIRY_SCHEMA, note, purge
 from .sqlite_file import SqliteFile
 from .sqlite_rows import PAGE_BYTES, ROWS_SCHEMA, RowWriter, read_one, read_range, read_some
 
@@ -40,7 +42,7 @@ class SqliteTable:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = FolderLock(path.with_name(path.name + ".lock"))
         try:
-            self._file = SqliteFile(path, ROWS_SCHEMA + FEED_SCHEMA, page_bytes=PAGE_BYTES)
+            self._file = SqliteFile(path, ROWS_SCHEMA + FEED_SCHEMA + EXPIRY_SCHEMA, page_bytes=PAGE_BYTES)
         except BaseException:
             self._lock.release()
             raise
@@ -100,6 +102,7 @@ class SqliteTable:
             if failed := _failed(connection, writes):
                 raise ConditionFailed(failed)
             self._rows.apply(connection, puts, deleted)
+            note(connection, writes)
 
         self._file.write(commit)
 
@@ -121,7 +124,19 @@ class SqliteTable:
         kept = last_writes(writes)
         for start in range(0, len(kept), _BATCH):
             batch = kept[start : start + _BATCH]
-            self._file.write(partial(self._rows.apply, puts=_puts(batch), deleted=_deleted(batch)), durable=False)
+            self._file.write(partial(self._write, batch, _puts(batch)), durable=False)
+
+    def _write(self, writes: Sequence[Put | Delete], puts: Mapping[Key, bytes], connection: sqlite3.Connection) -> None:
+        self._rows.apply(connection, puts, _deleted(writes))
+        note(connection, writes)
+
+    def purge(self, now: datetime) -> int:
+        """Remove rows whose `expires_ttl` is over, as DynamoDB does by itself; gives how many were due."""
+        looked_at = [_BATCH]
+        while looked_at[-1] == _BATCH:
+            due = partial(purge, rows=self._rows, now_s=int(now.timestamp()), limit=_BATCH)
+            looked_at.append(self._file.write(due, durable=False))
+        return sum(looked_at[1:])
 
     # ------------------------------------------------------------ the feed
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
+from uuid import uuid4
 
 from agent_memory.adapters.system import SystemClock
 from agent_memory.domain.errors import AgentMemoryError
@@ -32,7 +33,7 @@ class Edition:
         self._folder = Folder(path)
         embedder = make_embedder(path)
         self.index = self._folder.index(embedder)
-        self._sweeper = Sweeper(self._is_paused)
+        self._sweeper = Sweeper(self._purge, self._is_paused)
         self.switches = self._make_switches(path, embedder) if dev else None
         self.services = self._services(embedder)
         self._feed = FeedLoop(self._folder.table, _index_handler(), self._is_paused)
@@ -71,7 +72,8 @@ class Edition:
         if self.switches:
             table, index = self.switches.table, self.switches.index
             embedder, clock = self.switches.embedder, self.switches.clock
-        return services_of(table, index, embedder, together=in_turn, clock=clock)
+        # A name for as long as this process holds the folder: what another one left running is dead.
+        return services_of(table, index, embedder, together=in_turn, clock=clock, server=uuid4().hex)
 
     def _make_switches(self, path: Path, embedder: Embedder) -> Switches:
         return Switches(
@@ -82,6 +84,10 @@ class Edition:
             on_index=lambda _: self._feed.wake(),
             sweep=self._sweeper.run,
         )
+
+    def _purge(self) -> None:
+        if rows := self._folder.table.purge(self.services.clock.now()):
+            log.info("rows expired", rows=rows)
 
     def _is_paused(self) -> bool:
         return self.switches is not None and self.switches.index.state == "paused"

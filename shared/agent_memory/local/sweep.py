@@ -1,4 +1,5 @@
-"""Upkeep on one machine: the jobs of the function `upkeep`, every minute, in a thread of their own."""
+"""Upkeep on one machine: the jobs of the function `upkeep`, and what DynamoDB does by itself (rows whose time is over
+go), every minute, in a thread of their own."""
 
 from __future__ import annotations
 
@@ -15,9 +16,10 @@ ELSEWHERE = ("backlog", "index", "floor")
 
 
 class Sweeper:
-    """paused: whether the index is left alone for now."""
+    """purge: removes rows whose time is over. paused: whether the index is left alone for now."""
 
-    def __init__(self, paused: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, purge: Callable[[], object], paused: Callable[[], bool] = lambda: False) -> None:
+        self._purge = purge
         self._paused = paused
         self._stopping = Event()
         self._running = Lock()
@@ -37,6 +39,7 @@ class Sweeper:
         """All that is due now, once no other run is under way; gives what broke. Raises `StoreUnavailable`."""
         leave = (*ELSEWHERE, "drain", "embed") if self._paused() else ELSEWHERE
         with self._running:
+            self._purge()
             return run(lambda: not self._stopping.is_set(), leave=leave)
 
     def _loop(self) -> None:

@@ -10,11 +10,19 @@ from agent_memory.domain.messages import Message
 from agent_memory.domain.times import written
 from agent_memory.domain.turns import MAX_MESSAGES, not_open
 
+from .also import Also, nothing
 from .enter import enter, find_turn
 from .services import Services
 
 
-def add_messages(services: Services, agent_id: str, turn_id: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
+def add_messages(
+    services: Services,
+    agent_id: str,
+    turn_id: str,
+    messages: Sequence[Message],
+    *,
+    also: Also[list[dict[str, Any]]] = nothing,
+) -> list[dict[str, Any]]:
     """Add messages to an open turn: all of them or none. Gives id and sequence number of each."""
     count = len(messages)
     entered = enter(services, agent_id, turn_id, events=count, messages=count)
@@ -23,11 +31,14 @@ def add_messages(services: Services, agent_id: str, turn_id: str, messages: Sequ
         raise full()
     events = message_events(services, messages)
     puts = services.turns.messages(entered.turn, entered.first, events)
+    added = [{"event_id": e["event_id"], "sequence": n} for n, e in enumerate(events, entered.first)]
     try:
-        services.turns.transact([*puts, services.turns.still_open(entered.turn)])
-    except ConditionFailed:
-        raise not_open(find_turn(services, agent_id, turn_id)) from None
-    return [{"event_id": e["event_id"], "sequence": n} for n, e in enumerate(events, entered.first)]
+        services.turns.transact([*puts, services.turns.still_open(entered.turn), *also(added)])
+    except ConditionFailed as failed:
+        if len(puts) in failed.positions:
+            raise not_open(find_turn(services, agent_id, turn_id)) from failed
+        raise
+    return added
 
 
 def message_events(services: Services, messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from agent_memory.domain.ports import Clock, Embedder, Ids, SearchIndex
 from agent_memory.store.agents import Agents
 from agent_memory.store.calls import Calls
 from agent_memory.store.deployment import Deployment
+from agent_memory.store.receipts import Receipts
 from agent_memory.store.records import Records
 from agent_memory.store.sessions import Sessions
 from agent_memory.store.turns import Turns
@@ -29,6 +30,7 @@ class Services:
     turns: Turns
     sessions: Sessions
     calls: Calls
+    receipts: Receipts
     deployment: Deployment
     index: SearchIndex
     embedder: Embedder

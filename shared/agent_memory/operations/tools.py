@@ -9,11 +9,12 @@ from typing import Any
 from agent_memory.domain.errors import NotFound, StoreUnavailable, ToolRefused
 from agent_memory.domain.json_values import keepable
 from agent_memory.domain.messages import speaker
-from agent_memory.domain.ports import Put
+from agent_memory.domain.ports import Put, Write
 from agent_memory.domain.records import Record, view
 from agent_memory.domain.times import written
 from agent_memory.domain.tools import TOOLS, AddMemory, DeleteMemory, ReadMemory, SearchMemory, parse_tool_input
 
+from .also import Also, nothing
 from .embed import Usage
 from .enter import Entered, enter
 from .executions import Execution, versions_of
@@ -42,6 +43,7 @@ class _Call:
     entered: Entered
     execution: Execution
     raw_input: object
+    also: Also[dict[str, Any]]
 
     @property
     def tool(self) -> str:
@@ -61,6 +63,7 @@ def call_tool(
     *,
     conversation: str = "agent",
     call_id: str | None = None,
+    also: Also[dict[str, Any]] = nothing,
 ) -> dict[str, Any]:
     """Carry out a call: `tool_execution_id`, and `output` or `error`. Raises `NotFound`, `Conflict` (turn_not_open)."""
     if tool not in TOOLS:
@@ -68,19 +71,17 @@ def call_tool(
     started = services.clock.now()
     entered = enter(services, agent_id, turn_id, events=_EVENTS)
     execution = Execution(services.ids.new(started), tool, conversation, keepable(raw_input), started, call_id)
-    call = _Call(services, entered, execution, raw_input)
-    result: dict[str, Any]
+    call = _Call(services, entered, execution, raw_input, also)
     try:
         done = _carry_out(call)
     except ToolRefused as refused:
-        result = _failure(call, _error(refused))
+        return _failure(call, _error(refused))
     except StoreUnavailable:
-        result = _failure(call, {"code": "unavailable", "message": "The memory did not answer; call it again."})
-    else:
-        result = {"output": done.output}
-        if not done.is_recorded:
-            _write(call, *_events(call, done))
-    return {"tool_execution_id": execution.id, **result}
+        return _failure(call, {"code": "unavailable", "message": "The memory did not answer; call it again."})
+    answer = _answer(call, done)
+    if not done.is_recorded:
+        _write(call, answer, *_events(call, done))
+    return answer
 
 
 def _carry_out(call: _Call) -> _Done:
@@ -98,7 +99,7 @@ def _search(call: _Call, request: SearchMemory) -> _Done:
 
 def _add(call: _Call, request: AddMemory) -> _Done:
     added = add(
-        call.services, call.entered, request, by=call.writer, also=lambda new: _puts(call, *_events(call, _added(new)))
+        call.services, call.entered, request, by=call.writer, also=lambda new: _with_effect(call, _added(new))
     )
     return replace(_added(added), is_recorded=not added.duplicate)
 
@@ -118,7 +119,7 @@ def _delete(call: _Call, request: DeleteMemory) -> _Done:
         call.entered,
         request.id,
         by=call.writer,
-        also=lambda gone: _puts(call, *_events(call, _removed(gone))),
+        also=lambda gone: _with_effect(call, _removed(gone)),
     )
     return replace(_removed(removed.record), is_recorded=removed.is_new)
 
@@ -158,13 +159,28 @@ def _events(call: _Call, done: _Done) -> list[dict[str, Any]]:
 def _failure(call: _Call, error: Mapping[str, Any]) -> dict[str, Any]:
     """Written down, and answered."""
     result = {"error": error}
-    _write(call, call.execution.ended(result, call.services.clock.now()))
-    return result
+    answer = {"tool_execution_id": call.execution.id, **result}
+    _write(call, answer, call.execution.ended(result, call.services.clock.now()))
+    return answer
+
+
+def _answer(call: _Call, done: _Done) -> dict[str, Any]:
+    return {"tool_execution_id": call.execution.id, "output": done.output}
+
+
+def _with_effect(call: _Call, done: _Done) -> list[Write]:
+    """What goes into the transaction of what the call changes."""
+    return [*_puts(call, *_events(call, done)), *call.also(_answer(call, done))]
 
 
 def _puts(call: _Call, *events: dict[str, Any]) -> list[Put]:
     return call.services.turns.events(call.entered.turn, call.entered.first, events)
 
 
-def _write(call: _Call, *events: dict[str, Any]) -> None:
-    call.services.turns.write(_puts(call, *events))
+def _write(call: _Call, answer: dict[str, Any], *events: dict[str, Any]) -> None:
+    """Of a call that changes nothing: its events, and what its caller adds."""
+    puts, more = _puts(call, *events), call.also(answer)
+    if more:
+        call.services.turns.transact([*puts, *more])
+    else:
+        call.services.turns.write(puts)

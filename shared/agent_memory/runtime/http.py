@@ -28,9 +28,9 @@ from agent_memory.domain.text import is_agent_id
 from agent_memory.domain.ulids import is_ulid
 from agent_memory.operations.configure import Expected
 
-from . import metrics
+from . import metrics, receipts
 from . import observability as log
-from .calls import Answer, Call
+from .calls import Answer, Call, IdempotencyKey
 from .json_text import json_value
 from .lambda_handler import lambda_handler
 from .problems import problem
@@ -101,15 +101,18 @@ def call_of(route: Route, event: Event) -> Call:
     if not all(_FORMS[name](path.get(name) or "") for name in route.parameters):
         raise NotFound("There is no such path: an id in it does not have the form of one.")
     query, faults = query_of(route.query, event.get("multiValueQueryStringParameters") or {})
-    body = None
+    body, given = None, {}
     if route.body is not None:
-        body, more = body_of(route.body, _json_body(event, route.body_bytes))
+        given = _json_body(event, route.body_bytes)
+        body, more = body_of(route.body, given)
         faults += more
     expected, more = _expected(event) if route.conditional else (Expected(), [])
     faults += more
+    key, more = _key(event, given) if route.method == "POST" else (None, [])
+    faults += more
     if faults or query is None:
         raise InvalidRequest("The request has faults.", faults=faults)
-    return Call(path, body, query, expected, _caller(event))
+    return Call(route.method, route.resource, path, body, query, expected, _caller(event), key)
 
 
 def _json_body(event: Event, limit: int) -> Any:
@@ -123,6 +126,14 @@ def _json_body(event: Event, limit: int) -> Any:
     if size > limit:
         raise TooLarge(f"A body takes at most {limit:,} bytes here.")
     return json_value(body) if body.strip() else {}
+
+
+def _key(event: Event, body: Any) -> tuple[IdempotencyKey | None, list[Fault]]:
+    text = header(event, receipts.HEADER.lower())
+    if text is None:
+        return None, []
+    key = receipts.key_of(text, body)
+    return key, [] if key else [Fault(receipts.HEADER, "invalid_request", f"takes {receipts.TAKES}")]
 
 
 def _expected(event: Event) -> tuple[Expected, list[Fault]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from http import HTTPStatus
@@ -49,7 +50,7 @@ CODES: Mapping[int, frozenset[str]] = {
     403: frozenset({"forbidden"}),
     404: frozenset({"not_found"}),
     405: frozenset({"method_not_allowed"}),
-    409: frozenset({"conflict", "turn_not_open", "outcome_differs", "not_retryable", "turn_full"}),
+    409: frozenset({"conflict", "in_progress", "turn_not_open", "outcome_differs", "not_retryable", "turn_full"}),
     412: frozenset({"version_mismatch"}),
     413: frozenset({"too_large"}),
     422: frozenset(
@@ -60,6 +61,7 @@ CODES: Mapping[int, frozenset[str]] = {
             "session_not_allowed",
             "retry_mismatch",
             "unknown_version",
+            "idempotency_mismatch",
         }
     ),
     428: frozenset({"if_match_required"}),
@@ -69,7 +71,7 @@ CODES: Mapping[int, frozenset[str]] = {
 """Every code that this build answers, by status. Codes are stable; what a client does not know it takes by status."""
 
 _UNAVAILABLE = "Something that the answer needs did not answer; send it again."
-_RETRY_AFTER = {"Retry-After": "1"}
+_RETRY_AFTER_S = 1.0
 
 
 def problem(error: AgentMemoryError, request_id: str, headers: Mapping[str, str] | None = None) -> Answer:
@@ -88,8 +90,12 @@ def problem(error: AgentMemoryError, request_id: str, headers: Mapping[str, str]
         body["faults"] = [asdict(fault) for fault in error.faults]
     if isinstance(error, Refused) and error.current is not None:
         body["current"] = dict(error.current)
-    retry = _RETRY_AFTER if error.retryable else {}
-    return Answer(status, body, {**retry, **(headers or {})}, CONTENT_TYPE)
+    return Answer(status, body, {**_retry_after(error), **(headers or {})}, CONTENT_TYPE)
+
+
+def _retry_after(error: AgentMemoryError) -> dict[str, str]:
+    wait_s = error.retry_after_s or (_RETRY_AFTER_S if error.retryable else None)
+    return {"Retry-After": str(math.ceil(wait_s))} if wait_s else {}
 
 
 def status_of(error: AgentMemoryError) -> int:

@@ -22,6 +22,7 @@ from agent_memory.store.agents import Agents
 from agent_memory.store.calls import Calls
 from agent_memory.store.deployment import Deployment
 from agent_memory.store.keys import agent_of
+from agent_memory.store.receipts import Receipts
 from agent_memory.store.records import Records
 from agent_memory.store.sessions import Sessions
 from agent_memory.store.turns import Turns
@@ -76,7 +77,9 @@ def services_of(
     *,
     together: Together,
     clock: Clock | None = None,
+    server: str = "",
 ) -> Services:
+    """server: names the running server where one alone uses the table; "" where there are many."""
     ids: Ids = SystemIds()
     return Services(
         agents=Agents(table),
@@ -84,6 +87,7 @@ def services_of(
         turns=Turns(table),
         sessions=Sessions(table),
         calls=Calls(table),
+        receipts=Receipts(table, server=server),
         deployment=Deployment(table),
         index=index,
         embedder=embedder,
