@@ -29,7 +29,8 @@ from agent_memory.domain.errors import Conflict, EmbedderUnavailable, NotFound
 from agent_memory.domain.ports import Embedded
 from agent_memory.domain.times import instant
 from agent_memory.operations.index import index_commits
-from agent_memory.operations.memories import Filters, list_memories, read_memory, versions
+from agent_memory.operations.memories import list_memories, read_memory, versions
+from agent_memory.operations.record_filters import Filters
 
 SCOPES = ["session", "workflow", "user", "agent"]
 CONFIGURATIONS = [  # what is read, what is written; versions 1, 2, 3 of the one agent

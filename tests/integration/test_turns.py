@@ -7,7 +7,8 @@ import pytest
 from agent_memory.domain.errors import Conflict, NotAllowed, NotFound
 from agent_memory.domain.times import written
 from agent_memory.operations import memories
-from agent_memory.operations.memories import Filters, list_memories, read_memory, versions
+from agent_memory.operations.memories import list_memories, read_memory, versions
+from agent_memory.operations.record_filters import Filters
 
 rule = pytest.mark.rule
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent_memory.domain import words
+from agent_memory.domain.memory_settings import SearchSettings
 from agent_memory.domain.ports import IndexQuery
 from agent_memory.domain.records import Record
 from agent_memory.domain.scopes import Place
@@ -50,14 +51,13 @@ def find(services: Services, entered: Entered, question: Question) -> Found:
     if not entered.visible or words.is_blank(question.text):
         return Found([])
     asked, ahead = services.together(
-        lambda: asked_for(services, entered, question.text), lambda: read_ahead(services, entered)
+        lambda: asked_for(services, entered.config.memory.search, question.text), lambda: read_ahead(services, entered)
     )
     return TurnFinding(services, entered, question, asked, ahead).found()
 
 
-def asked_for(services: Services, entered: Entered, text: str) -> Asked:
+def asked_for(services: Services, search: SearchSettings, text: str) -> Asked:
     """The query as the ranking takes it: embedded, where the agent searches by meaning."""
-    search = entered.config.memory.search
     return Asked(None, None) if search.mode == "lexical" else embed_query(services, text, search.min_score)
 
 

@@ -2,78 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator
 from typing import Any
 
+from agent_memory.domain import words
 from agent_memory.domain.cursors import cursor, number, position
 from agent_memory.domain.errors import Fault, InvalidRequest, NotFound
-from agent_memory.domain.records import Record, Status, answer
-from agent_memory.domain.times import instant
+from agent_memory.domain.records import Record, answer
 
-from .configure import configuration_of
 from .finding import Found
+from .record_filters import Filters, check
+from .search_records import faults_of_ranking, search_records
 from .services import Services
 
 LOOKED_AT = 2000  # records of one call: 20 pages of some 20 ms in DynamoDB
+_UNEXPLAINED = Fault("explain", "invalid_request", "takes true beside query alone")
 _PAGE = 100  # pointers read at a time: with both places of each record two batch reads
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """All of them hold. statuses: none means what the agent has (GR-3). Expired records are listed alone (`expired`) or
-    not at all."""
-
-    scope: str | None = None
-    session_id: str | None = None
-    workflow_id: str | None = None
-    user_id: str | None = None
-    kind: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
-    statuses: Sequence[str] = ()
-    memory_key: str | None = None
-    source: str | None = None
-    pinned: bool | None = None
-    preview: bool | None = None
-    expired: bool = False
-    since: str | None = None
-    until: str | None = None
-
-    def match(self, record: Record, now: datetime) -> bool:
-        given = {"session_id": self.session_id, "workflow_id": self.workflow_id, "user_id": self.user_id}
-        return (
-            self._has_status(record)
-            and record.is_expired(now) == self.expired
-            and self.scope in (None, record.place.scope)
-            and all(id is None or record.place.ids[name] == id for name, id in given.items())
-            and self.kind in (None, record.kind)
-            and self.source in (None, record.source)
-            and self.memory_key in (None, record.memory_key)
-            and self.pinned in (None, record.pinned)
-            and self.preview in (None, record.preview)
-            and all(record.labels.get(name) == value for name, value in self.labels.items())
-            and (self.since is None or instant(self.since) <= instant(record.created_at))
-            and (self.until is None or instant(record.created_at) < instant(self.until))
-        )
-
-    def _has_status(self, record: Record) -> bool:
-        """What the agent has, where no status is asked for: active records, and deletions that preview turns see."""
-        return record.status in self.statuses if self.statuses else record.status is Status.ACTIVE or record.hides
-
-    def binding(self) -> list[object]:
-        return [getattr(self, name) for name in self.__slots__ if name not in ("labels", "statuses")] + [
-            dict(self.labels),
-            sorted(set(self.statuses)),
-        ]
-
-
 def list_memories(
-    services: Services, agent_id: str | None, filters: Filters, *, limit: int = 50, after: str | None = None
+    services: Services,
+    agent_id: str | None,
+    filters: Filters,
+    *,
+    query: str | None = None,
+    explain: bool = False,
+    limit: int = 50,
+    after: str | None = None,
 ) -> dict[str, Any]:
-    """The agent's records, newest first; of agent None the platform's. The cursor is the id of the last one looked at:
-    where few match, a page may be short, or empty, and have a next (IF-4)."""
-    _check_labels(services, agent_id, filters)
+    """The agent's records, newest first, or those that answer `query`, best first; of agent None the platform's. A
+    blank query is none. Raises `InvalidRequest`, `NotFound`."""
+    is_ranked = query is not None and not words.is_blank(query)
+    faults = faults_of_ranking(filters, after) if is_ranked else [_UNEXPLAINED] if explain else []
+    check(services, agent_id, filters, faults)
+    if query is not None and is_ranked:
+        return search_records(services, agent_id, filters, query, limit=limit, explain=explain)
+    return _listed(services, agent_id, filters, limit=limit, after=after)
+
+
+def _listed(
+    services: Services, agent_id: str | None, filters: Filters, *, limit: int, after: str | None
+) -> dict[str, Any]:
+    """The cursor is the id of the last record looked at: where few match, a page may be short, or empty, and have a
+    next (IF-4)."""
     binding = ["memories", agent_id, filters.binding()]
     before = position(after, binding) if after is not None else None
     if after is not None and before is None:
@@ -141,16 +112,3 @@ def _newest_first(services: Services, agent_id: str | None, before: str | None) 
         if len(places) < _PAGE:
             return
         before = list(places)[-1]
-
-
-def _check_labels(services: Services, agent_id: str | None, filters: Filters) -> None:
-    if agent_id is None:
-        return  # each agent's proposals carry its own labels
-    declared = configuration_of(services, agent_id).config.memory.labels
-    faults = [
-        Fault(f"label.{name}", "invalid_request", f"takes a declared label: {', '.join(declared) or 'none is'}")
-        for name in filters.labels
-        if name not in declared
-    ]
-    if faults:
-        raise InvalidRequest("A filter names a label that is not declared.", faults=faults)

@@ -82,7 +82,7 @@ def _recalled(services: Services, entered: Entered, text: str, conversation: str
         nothing_recalled = fill([], max_tokens=0, max_item_tokens=memory.recall.max_item_tokens)
         return _Recalled(Found([]), nothing_recalled, {}, pin_list([], 0), [], Seen())
     asked, ahead, seen = services.together(
-        lambda: _NOBODY if is_blank else asked_for(services, entered, text),
+        lambda: _NOBODY if is_blank else asked_for(services, memory.search, text),
         lambda: read_ahead(services, entered),
         lambda: services.turns.seen(entered.turn, conversation),
     )

@@ -14,6 +14,7 @@
 | | `#unindexed`, shard | `U#<commit>` | the same for all places of the commit: what the stream tells the index of |
 | | `#unembedded` | `<id>` | a record that waits for the model; the index has it by its words alone |
 | | agent or `#platform` | `I#<id>` | pointer from a record's id to its place |
+| | agent | `N#<commit>` | of one commit: what the index refused, in whatever place |
 | | agent | `C#<version>` | a version of the configuration |
 | | `#agents` | agent | that the agent exists |
 | | `#deployment` | `RAN#` `FLOOR#` `REINDEX` | when a part last ran, a measured floor, how far a new index is |
@@ -132,6 +133,10 @@ def agent(agent_id: str) -> Key:
 def agent_of(partition: str) -> str:
     """Of a memory partition; "" for platform memory."""
     return partition.partition("#")[0]
+
+
+def refused(agent_id: str, commit_id: str) -> Key:
+    return Key("memory", agent_id, NOT_YET + commit_id)
 
 
 def not_yet(place: Place, commit_id: str) -> Key:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from agent_memory.domain.ports import Delete, Item, Key, Put, Row, Table
 from agent_memory.domain.records import Record
@@ -146,6 +147,19 @@ class Records:
         board = rows.pop(0).item if rows and rows[0].key.sort == keys.BOARD else None
         return _board(board), [id for row in rows for id in row.item["ids"]]
 
+    def unindexed_of(self, agent_id: str, *, limit: int) -> tuple[dict[str, Place], bool]:
+        """The agent's records that commits changed and the index has not shown, in whatever place, by newest commit
+        first, at most `limit`; and whether there may be more. The list is everyone's, so where others have left it long
+        there may be."""
+        shards = [keys.unindexed_partition(shard) for shard in range(keys.SHARDS)]
+        pages = [self._table.query("memory", shard, newest_first=True, limit=limit) for shard in shards]
+        refused = self._table.query("memory", agent_id, prefix=keys.NOT_YET, newest_first=True, limit=limit)
+        commits = [_commit(row) for page in (*pages, refused) for row in page]
+        newest_first = sorted(commits, key=lambda commit: commit.id, reverse=True)
+        places = {id: place for one in newest_first for id, place in one.places.items() if place.agent_id == agent_id}
+        is_cut = len(places) > limit or any(len(page) == limit for page in (*pages, refused))
+        return dict(islice(places.items(), limit)), is_cut
+
     def twins(self, place: Place, fingerprint: str) -> list[str]:
         """The ids of records that brought exactly these fields here, newest first; they may have ended since."""
         partition, prefix = keys.memory_partition(place), keys.fingerprint(place, fingerprint, "").sort
@@ -182,9 +196,10 @@ class Records:
 
     def indexed(self, commits: Sequence[Commit], refused: Collection[str]) -> None:
         """The index shows these commits: strike them off, but for the records that it refused. Those stay unindexed,
-        and so are read with every search of their place."""
+        and so are read with every search of their place, or of their agent."""
         writes: list[Put | Delete] = []
         for commit in commits:
+            writes += _refused(commit, refused)
             for place, ids in commit.changed.items():
                 left, key = [id for id in ids if id in refused], keys.not_yet(place, commit.id)
                 writes.append(Put(key, {"ids": left, "refused": True}) if left else Delete(key))
@@ -205,7 +220,17 @@ class Records:
 
 def _commit(row: Row) -> Commit:
     changed = {keys.place_of(partition): ids for partition, ids in row.item["changed"].items()}
-    return Commit(row.key.sort.removeprefix(keys.UNINDEXED), changed)
+    return Commit(row.key.sort.split("#")[1], changed)
+
+
+def _refused(commit: Commit, refused: Collection[str]) -> list[Put]:
+    """What stays of a commit's list for searches of all that an agent has; nothing, nearly always."""
+    changed: dict[str, dict[str, list[str]]] = {}
+    for place, ids in commit.changed.items():
+        left = [id for id in ids if id in refused]
+        if left and place.agent_id:
+            changed.setdefault(place.agent_id, {})[keys.memory_partition(place)] = left
+    return [Put(keys.refused(agent_id, commit.id), {"changed": several}) for agent_id, several in changed.items()]
 
 
 def _vector_put(place: Place, id: str, vectors: Sequence[bytes], model: str) -> Put:
