@@ -44,7 +44,7 @@ class Rules:
     visible: Collection[Place]
     reachable: Collection[Place]
     is_broader: Callable[[Record], bool]
-    pin_tokens: int | None = None
+    pin_tokens: float | None = None
 
 
 def settle(log: Sequence[Change], standing: Standing, rules: Rules, now: datetime) -> Settled:

@@ -62,8 +62,8 @@ class Turn:
 
     def writer(self, conversation: str, tool_execution_id: str | None = None) -> dict[str, Any]:
         """`written_by` of a version that this turn writes; what is empty is left out."""
-        names = ("agent_id", "execution_id", "invocation_id", "agent_version", "session_id", "workflow_id", "user_id", "turn_id")
-        by = {name: getattr(self, name) for name in names}
+        names = ("execution_id", "invocation_id", "agent_version", "session_id", "workflow_id", "user_id", "turn_id")
+        by = {name: getattr(self, name) for name in ("agent_id", *names)}
         by |= {"conversation": conversation, "tool_execution_id": tool_execution_id}
         return {name: value for name, value in by.items() if value is not None}
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from agent_memory.domain.configuration import AgentConfig
@@ -60,7 +61,7 @@ def insert(
     `Conflict` (not_active, key_held, too_many_constraints)."""
     configured = configuration_of(services, agent_id) if agent_id else None
     config = configured.config if configured else None
-    turn_ids = TurnIds(agent_id or "", **ids)
+    turn_ids = TurnIds(agent_id or "", ids.get("session_id"), ids.get("workflow_id"), ids.get("user_id"))
     place, now = _place(turn_ids, request), services.clock.now()
     _check_allowed(request, config, now)
     version = {"agent_version": configured.version} if configured else {}
@@ -199,4 +200,4 @@ def _rules(config: AgentConfig | None, ids: TurnIds) -> Rules:
     return Rules(visible, (), beside.is_broader, pinned.max_tokens if pinned else None)
 
 
-_NO_BUDGET = 1_000_000_000
+_NO_BUDGET = inf

@@ -26,11 +26,12 @@ from agent_memory.domain.faults import faults_of, path_of
 from agent_memory.domain.instants import Instant
 from agent_memory.domain.memory_settings import ScopeName
 from agent_memory.domain.messages import AGENT, MAX_MESSAGES, Conversation, Message, Messages
-from agent_memory.domain.tool_inputs import MAX_QUERY_CHARACTERS, LabelName, LabelValue
+from agent_memory.domain.tool_inputs import MAX_KEY_CHARACTERS, MAX_QUERY_CHARACTERS, AddMemory, LabelName, LabelValue
 from agent_memory.domain.words import is_blank
 
 MAX_PAGE = 200  # of a list (IF-7)
 MAX_ERROR_CHARACTERS = 2000
+MAX_REASON_CHARACTERS = 2000
 MAX_FEEDBACK_CHARACTERS = 4000
 MAX_CURSOR_CHARACTERS = 2000
 TIME_ZONE = "an IANA time zone such as Europe/Berlin"
@@ -111,6 +112,39 @@ class EndBody(Body):
     outcome: Literal["completed", "failed"]
     error: Annotated[Text, Field(max_length=MAX_ERROR_CHARACTERS)] | None = Field(None, description="Why it failed.")
     messages: SomeMessages = Field((), description="What was said at the end.")
+
+
+AgentScope = Literal["session", "workflow", "user", "agent"]
+
+
+class MemoryBody(AddMemory):
+    """A record that a person or a program saves: the arguments of `add_memory`, in a scope whose ids are given."""
+
+    scope: AgentScope = Field(description="Whose record it is.")
+    session_id: GivenId | None = Field(None, description="Required with scope session.")
+    workflow_id: GivenId | None = Field(None, description="Required with scope workflow.")
+    user_id: GivenId | None = Field(None, description="Required with scope user; with others whom it is about.")
+
+    @classmethod
+    def _is_absent(cls, name: str, value: object) -> bool:
+        return value is None  # a person who sends "" has made a mistake; a model fills in every argument
+
+
+class PlatformMemoryBody(AddMemory):
+    """A record for the whole deployment, active at once."""
+
+    scope: Literal["platform"] = Field(description="The only one that is written here.")
+
+    @classmethod
+    def _is_absent(cls, name: str, value: object) -> bool:
+        return value is None
+
+
+class DecisionBody(Body):
+    """On what an agent proposed for platform memory."""
+
+    decision: Literal["approve", "reject"]
+    reason: Annotated[Text, Field(max_length=MAX_REASON_CHARACTERS)] | None = Field(None, description="Why.")
 
 
 # ---------------------------------------------------------------- query strings
@@ -215,24 +249,38 @@ Status = Literal["ACTIVE", "PENDING", "SUPERSEDED", "REJECTED", "DELETED", "all"
 LABEL = "label."
 
 
-class MemoriesQuery(PageQuery):
+class RecordsQuery(PageQuery):
     """All filters hold. A label is filtered by as `label.<name>=<value>`."""
 
     repeatable = frozenset({"status"})
 
-    scope: ScopeName | None = Field(None, description="Only of this scope.")
-    session_id: GivenId | None = Field(None, description="Only of this session.")
-    workflow_id: GivenId | None = Field(None, description="Only of this workflow.")
-    user_id: GivenId | None = Field(None, description="Only of this user.")
     kind: Name | None = Field(None, description="Only of this kind.")
     labels: dict[LabelName, LabelValue] = Field({}, alias=f"{LABEL}<name>", description="Only with this label value.")
-    status: Several[Status] = Field((), description="ACTIVE where not given; `all` is every one.")
+    status: Several[Status] = Field(
+        (), description="Where not given: active ones, and deletions that preview turns see; `all` is every one."
+    )
+    memory_key: Annotated[Text, Field(max_length=MAX_KEY_CHARACTERS)] | None = Field(
+        None, description="Only about this subject."
+    )
+    pinned: Flag | None = Field(None, description="Only pinned ones, or only others.")
+    preview: Flag | None = Field(None, description="Only what preview turns saved, or only live records.")
     source: Literal["tool", "review", "lesson", "person", "import", "merge"] | None = Field(
         None, description="Only what came this way."
     )
     expired: Flag = Field(False, description="The expired alone.")
     since: Instant | None = Field(None, description="Only created then or later.")
     until: Instant | None = Field(None, description="Only created before.")
+
+
+class MemoriesQuery(RecordsQuery):
+    scope: ScopeName | None = Field(None, description="Only of this scope.")
+    session_id: GivenId | None = Field(None, description="Only of this session.")
+    workflow_id: GivenId | None = Field(None, description="Only of this workflow.")
+    user_id: GivenId | None = Field(None, description="Only of this user.")
+
+
+class PlatformMemoriesQuery(RecordsQuery):
+    scope: Literal["platform"] | None = Field(None, description="They have no other.")
 
 
 def query_of(model: type[Query], given: Mapping[str, list[str]]) -> tuple[Query | None, list[Fault]]:
@@ -246,7 +294,7 @@ def query_of(model: type[Query], given: Mapping[str, list[str]]) -> tuple[Query 
             fields[name] = values
         elif len(values) > 1:
             faults.append(_wrong(name, "one value"))
-        elif name.startswith(LABEL) and model is MemoriesQuery:
+        elif name.startswith(LABEL) and issubclass(model, RecordsQuery):
             fields.setdefault(f"{LABEL}<name>", {})[name.removeprefix(LABEL)] = values[0]
         else:
             fields[name] = values[0]

@@ -8,6 +8,7 @@ tables.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,12 +18,16 @@ from agent_memory.domain.configuration import AgentConfig
 from .requests import (
     BeginBody,
     ConfigQuery,
+    DecisionBody,
     EndBody,
     JudgementBody,
     MemoriesQuery,
+    MemoryBody,
     MessagesBody,
     NoQuery,
     PageQuery,
+    PlatformMemoriesQuery,
+    PlatformMemoryBody,
     Query,
     RecallBody,
     SessionsQuery,
@@ -34,7 +39,25 @@ from .requests import (
     WaitQuery,
 )
 
-Grant = Literal["RUN", "SELECT", "UPDATE", "INSERT", "CONFIGURE", "OPERATE"]
+Grant = Literal[
+    "RUN",
+    "SELECT",
+    "CONFIGURE",
+    "OPERATE",
+    "APPROVE",
+    "SELECT+INSERT",
+    "SELECT+UPDATE",
+    "SELECT+UPDATE+APPROVE",
+]
+"""Parts that are joined by a plus must all be held; SELECT has two halves itself."""
+
+Part = Literal["RUN", "SELECT-indexes", "SELECT-document", "UPDATE", "INSERT", "CONFIGURE", "OPERATE", "APPROVE"]
+"""What can be given to a caller, for agents that are named."""
+
+SELECT_HALVES: Mapping[str, Part] = {"indexes": "SELECT-indexes", "document": "SELECT-document"}
+
+ALL_AGENTS, PLATFORM_AGENT = "*", "platform"
+"""In place of an agent's id: all agents, those of tomorrow too but not platform; and platform."""
 
 BODY_BYTES = 1024 * 1024
 MESSAGES_BYTES = 5 * 1024 * 1024  # Lambda takes 6 MB, of which the event around the body needs some
@@ -43,6 +66,9 @@ MAX_BODY_BYTES = MESSAGES_BYTES
 _AGENT = "/v1/agents/{agent}"
 _TURN = f"{_AGENT}/turns/{{turn}}"
 _MEMORY = f"{_AGENT}/memories/{{id}}"
+_PLATFORM = "/v1/platform/memories"
+
+_REFUSED_RECORD = ("not_active", "key_held", "too_many_constraints", "kind_not_declared", "broader_target")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +305,105 @@ ROUTES: tuple[Route, ...] = (
         query=UsageQuery,
     ),
     Route(
+        "POST",
+        f"{_AGENT}/memories",
+        "write",
+        "insert_memory",
+        "Save a record as a person or a program",
+        grants=("SELECT+INSERT",),
+        body=MemoryBody,
+        success=(201, 200),
+        codes=(*_REFUSED_RECORD, "label_not_declared", "pin_not_configured", "pin_over_budget", "id_required"),
+    ),
+    Route(
+        "DELETE",
+        _MEMORY,
+        "write",
+        "delete_memory",
+        "Delete a record",
+        grants=("SELECT+UPDATE",),
+        codes=("conflict", "version_mismatch"),
+        conditional=True,
+    ),
+    Route(
+        "POST",
+        f"{_MEMORY}/restore",
+        "write",
+        "restore_memory",
+        "Make a superseded or deleted record active again",
+        grants=("SELECT+UPDATE",),
+        codes=("conflict", "not_restorable", "key_held", "too_many_constraints", "version_mismatch"),
+        conditional=True,
+    ),
+    Route(
+        "GET",
+        _PLATFORM,
+        "records",
+        "list_platform_memories",
+        "List platform records, newest first",
+        grants=("SELECT",),
+        query=PlatformMemoriesQuery,
+        codes=("invalid_cursor",),
+    ),
+    Route(
+        "POST",
+        _PLATFORM,
+        "write",
+        "insert_platform_memory",
+        "Save a platform record, active at once",
+        grants=("APPROVE",),
+        body=PlatformMemoryBody,
+        success=(201, 200),
+        codes=_REFUSED_RECORD,
+    ),
+    Route(
+        "GET",
+        f"{_PLATFORM}/{{id}}",
+        "records",
+        "get_platform_memory",
+        "Read a platform record",
+        grants=("SELECT",),
+    ),
+    Route(
+        "DELETE",
+        f"{_PLATFORM}/{{id}}",
+        "write",
+        "delete_platform_memory",
+        "Delete a platform record",
+        grants=("SELECT+UPDATE+APPROVE",),
+        codes=("conflict", "version_mismatch"),
+        conditional=True,
+    ),
+    Route(
+        "GET",
+        f"{_PLATFORM}/{{id}}/versions",
+        "records",
+        "list_platform_memory_versions",
+        "List the versions of a platform record, newest first",
+        grants=("SELECT",),
+        query=PageQuery,
+        codes=("invalid_cursor",),
+    ),
+    Route(
+        "POST",
+        f"{_PLATFORM}/{{id}}/approval",
+        "write",
+        "decide_platform_memory",
+        "Approve or reject what an agent proposed",
+        grants=("APPROVE",),
+        body=DecisionBody,
+        codes=(
+            "conflict",
+            "not_pending",
+            "target_changed",
+            "key_held",
+            "too_many_constraints",
+            "version_mismatch",
+            "if_match_required",
+        ),
+        conditional=True,
+    ),
+    Route(
         "GET",
         "/v1/status",
         "agents",
@@ -294,6 +419,27 @@ ROUTES: tuple[Route, ...] = (
         "This document",
     ),
 )
+
+
+def ways(route: Route) -> list[frozenset[Part]]:
+    """The sets of parts, each of which opens the route; none for a route that is open to any caller."""
+    return [frozenset(part for grant in spelled.split("+") for part in _parts(grant)) for spelled in route.grants]
+
+
+def concerns(route: Route, agent: str) -> bool:
+    """Whether a grant for this agent (an id, `ALL_AGENTS`, `PLATFORM_AGENT`) can open the route, for it. Routes of no
+    agent belong to a grant for all; those without grants come with any."""
+    if not route.grants:
+        return True
+    if route.resource.startswith("/v1/platform/"):
+        return agent == PLATFORM_AGENT
+    if "agent" in route.parameters:
+        return agent != PLATFORM_AGENT
+    return agent == ALL_AGENTS
+
+
+def _parts(grant: str) -> tuple[Part, ...]:
+    return tuple(SELECT_HALVES.values()) if grant == "SELECT" else (grant,)  # type: ignore[return-value]
 
 
 def methods_of(resource: str) -> list[str]:

@@ -157,7 +157,8 @@ class Ranks(Shape):
 class Item(View):
     """A record as a recall shows it."""
 
-    score: float
+    score: float | None = Field(description="Null of a constraint that the query did not find.")
+    seen: bool = Field(description="Whether the conversation was shown this version before.")
     cut: bool
     tokens: int
     cosine: float | None = Field(None, description="With `explain`.")
@@ -186,15 +187,35 @@ class Ranking(Shape):
     ranked: int = Field(description="How many records were ranked; 0 of what is only listed.")
 
 
+class Overridden(Shape):
+    """A record that does not apply, since another has its key."""
+
+    id: str
+    version: int
+    memory_key: str
+    by: str = Field(description="The record that applies.")
+
+
+class PinLine(Shape):
+    id: str
+    version: int
+    line: str
+
+
 class Recalled(Ranking):
     recorded: bool
     tool_execution_id: str | None
     conversation: str
     constraints: list[Item]
     memories: list[Item]
+    overridden: list[Overridden]
     omitted: Omission
     below_min_score: int
     block: str
+    instructions: str = Field(description="The pin list as the model is to read it; empty where there is none.")
+    pinned: list[PinLine]
+    pinned_tokens: int
+    pinned_omitted: list[str]
     usage: UsageShape | None
 
 
@@ -296,6 +317,7 @@ class WriterShape(Shape):
     turn_id: str | None
     conversation: str | None
     tool_execution_id: str | None
+    caller: str | None = Field(description="Who, where a person or a program wrote it and no turn.")
     links: dict[str, str]
 
 
@@ -386,6 +408,15 @@ ANSWERS: dict[str, type[BaseModel]] = {
     "get_memory": RecordShape,
     "list_memory_versions": RecordVersions,
     "get_memory_version": RecordShape,
+    "insert_memory": RecordShape,
+    "delete_memory": RecordShape,
+    "restore_memory": RecordShape,
+    "list_platform_memories": Records,
+    "insert_platform_memory": RecordShape,
+    "get_platform_memory": RecordShape,
+    "delete_platform_memory": RecordShape,
+    "list_platform_memory_versions": RecordVersions,
+    "decide_platform_memory": RecordShape,
     "get_status": StatusShape,
     "get_openapi": OpenApi,
 }
