@@ -30,12 +30,13 @@ def needs(log: Sequence[Change], standing: Standing, rules: Rules) -> Needs:
     holders: set[Keyed] = set()
     boards = {record.place for record in known if record.pinned or rules.is_broader(record)}
     if counts_pins:
-        boards |= set(rules.visible)
+        boards |= set(rules.places)
+        holders |= {(place, r.memory_key) for r in saves if r.memory_key for place in rules.places}
     for place, board in standing.boards.items():
-        if counts_pins and place in rules.visible:
+        if counts_pins and place in rules.places:
             records |= dict.fromkeys(board.pinned, place)
             keys = {noted.memory_key for noted in board.pinned.values() if noted.memory_key}
-            holders |= {(visible, key) for key in keys for visible in rules.visible}
+            holders |= {(one, key) for key in keys for one in rules.places}
     for record in known:
         if record.memory_key:
             holders |= {(place, record.memory_key) for place in {record.place, record.place.live}}

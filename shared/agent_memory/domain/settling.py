@@ -7,7 +7,7 @@ was found as `current`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -37,13 +37,16 @@ from .times import written
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a turn goes by. visible: its places; reachable: those whose records it may replace: a replace follows its
-    target no further. is_broader: whether a record is of a kind that binds. pin_tokens: how long the pin list may be;
-    None: there is none."""
+    """What a turn goes by. places: where it looks; reachable: those whose records it may replace: a replace follows its
+    target no further. is_broader: whether a record is of a kind that binds; sees: whether it lies where the turn may
+    see it; has_faded: whether it is no longer recalled. pin_tokens: how long the pin list may be; None: there is none.
+    """
 
-    visible: Collection[Place]
-    reachable: Collection[Place]
     is_broader: Callable[[Record], bool]
+    places: Collection[Place] = ()
+    reachable: Collection[Place] = ()
+    sees: Callable[[Record], bool] = lambda record: False
+    has_faded: Callable[[Record], bool] = lambda record: False
     pin_tokens: float | None = None
 
 
@@ -113,7 +116,8 @@ class _Play:
     def hide(self, change: Hide) -> None:
         (target,) = change.record.replaces
         record = self._record(target)
-        if record is None or not record.is_active(self.now) or self._hider(record):
+        is_there = record and (record.is_active(self.now) or record.status is change.seen is Status.SUPERSEDED)
+        if record is None or not is_there or self._hider(record):
             return self._conflict("delete", target, target, "nothing", record)
         deletion = self._begun(change.record)
         self._bring(deletion)
@@ -274,23 +278,22 @@ class _Play:
 
     def _pinned(self) -> list[Record]:
         """The list that the turn itself reads, its staged pins counted (PN-2)."""
-        records = {**self.standing.records, **self.settled.after}
-        seen = [
-            r
-            for r in records.values()
-            if r.is_active(self.now) and r.place in self.rules.visible and not self._hider(r)
-        ]
-        lost = winners(seen, self.rules.is_broader)
+        records = {**self.standing.records, **self.settled.after}.values()
+        seen = [r for r in records if r.is_active(self.now) and self.rules.sees(r) and not self._hider(r)]
+        lost = winners((r for r in seen if not self.rules.has_faded(r)), self.rules.is_broader)
         return [r for r in seen if r.pinned and r.id not in lost]
 
     def _board(self, place: Place, board: Board) -> Board:
         changed = {id: r for id, r in self.settled.after.items() if r.place == place}
         active = {id: r for id, r in changed.items() if r.status is Status.ACTIVE}
-        pinned = {id: noted for id, noted in board.pinned.items() if id not in changed}
-        constraints = {id: noted for id, noted in board.constraints.items() if id not in changed}
+        pinned, constraints = self._kept(board.pinned, changed), self._kept(board.constraints, changed)
         pinned |= {id: Noted(r.memory_key, r.expires_at) for id, r in active.items() if r.pinned}
         constraints |= {id: Noted(r.memory_key, r.expires_at) for id, r in active.items() if self.rules.is_broader(r)}
         return Board(board.version + 1, pinned, constraints)
+
+    def _kept(self, noted: Mapping[str, Noted], changed: Collection[str]) -> dict[str, Noted]:
+        """Expired ones go with the next change of the board."""
+        return {id: one for id, one in noted.items() if id not in changed and one.holds(self.now)}
 
     # -- the state
 

@@ -59,6 +59,7 @@ class Hide:
 
     record: Record
     target: Place
+    seen: Status = Status.ACTIVE  # of the live record, as `Remove` has it
 
     @property
     def changes(self) -> int:
@@ -145,11 +146,12 @@ class Board:
 class Standing:
     """What stands in the table where the log touches it: records with all that replaced them, who holds the keys, what
     preview hides from this turn (by the id of the live record), and the boards of places where pins or constraints
-    change."""
+    change. hiding: of each place of preview that the turn sees, how often what it hides has changed."""
 
     records: Mapping[str, Record] = field(default_factory=dict)
     holders: Mapping[Keyed, str | None] = field(default_factory=dict)
     hidden: Mapping[str, Sequence[Hidden]] = field(default_factory=dict)
+    hiding: Mapping[Place, int] = field(default_factory=dict)
     boards: Mapping[Place, Board] = field(default_factory=dict)
 
     def hider(self, id: str, now: datetime) -> Hidden | None:

@@ -12,6 +12,7 @@ from agent_memory.domain.times import written
 from agent_memory.domain.turns import Turn, TurnStatus, as_of, rollback_event, rolled_back
 from agent_memory.store.agents import Configured
 
+from .also import Also, nothing
 from .configure import configuration_of
 from .end import forget
 from .messages import message_events
@@ -44,13 +45,13 @@ class _Attempt:
     supersedes: Turn | None = None  # an open attempt that this one rolls back
 
 
-def begin(services: Services, agent_id: str, beginning: Beginning) -> Turn:
+def begin(services: Services, agent_id: str, beginning: Beginning, *, also: Also[Turn] = nothing) -> Turn:
     """Begin the turn in one transaction; its messages are in it or the turn is not there."""
     configured = configuration_of(services, agent_id)
     for _ in range(_TRIES):
         attempt = _attempt(services, configured, beginning)
         try:
-            services.turns.transact(attempt.writes)
+            services.turns.transact([*attempt.writes, *also(attempt.turn)])
         except ConditionFailed:
             continue  # another turn took the number, or another retry was faster: look again
         if attempt.supersedes:
@@ -79,8 +80,9 @@ def _retry(services: Services, newest: Configured, beginning: Beginning) -> _Att
         raise NotFound("retry_of takes a turn of this agent.")
     previous_id = services.turns.newest_attempt(newest.agent_id, named.first_turn_id)
     previous = services.turns.get(newest.agent_id, previous_id) or named
-    if previous.status is TurnStatus.COMMITTED:
-        raise Conflict("The turn's newest attempt is committed: it is not retried.", code="not_retryable")
+    if previous.status in (TurnStatus.COMMITTED, TurnStatus.ENDING):
+        message = f"The turn's newest attempt is {previous.status.value}: it is not retried."
+        raise Conflict(message, code="not_retryable")
     inherited = _inherit(previous, beginning)
     version = _version(services, newest, beginning.agent_version)
     _check_session(version, inherited.session_id)

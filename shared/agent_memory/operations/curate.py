@@ -95,11 +95,7 @@ def current_of(record: Record) -> dict[str, Any]:
 
 def rules_for(config: AgentConfig | None) -> Rules:
     """For changes beside turns: nobody's view bounds them, and no pin is counted. config: None for platform."""
-    return Rules(visible=(), reachable=(), is_broader=lambda record: _is_broader(record, config))
-
-
-def _is_broader(record: Record, config: AgentConfig | None) -> bool:
-    return is_broader_kind(record.kind, config or _NO_AGENT, record.place.scope)
+    return Rules(is_broader=lambda record: is_broader_kind(record.kind, config or _NO_AGENT, record.place.scope))
 
 
 _NO_AGENT = AgentConfig()

@@ -112,8 +112,10 @@ def _commit(services: Services, turn: Turn, ended: Turn, messages: list[dict[str
         turns.transact([turns.change(turn, ending), turns.ending(turn), fence, *said])
         return _commit(services, ending, ending, [], also)
     turns.transact([*writes, *said])
-    turns.write(turns.forget_staged(turn, len(view.log)))
-    turns.keep_seen(turn)
+    services.together(
+        lambda: turns.write(turns.forget_staged(turn, len(view.log))),
+        lambda: turns.keep_seen(turn),
+    )
     return committed
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from agent_memory.domain.configuration import AgentConfig
+from agent_memory.domain.decay import is_recalled
 from agent_memory.domain.errors import NotFound
 from agent_memory.domain.precedence import is_broader_kind
 from agent_memory.domain.records import Record
@@ -49,6 +51,10 @@ class Entered:
     def is_broader(self, record: Record) -> bool:
         """Whether the record is of a kind that binds: a constraint while it is active (CF-3, SC-6)."""
         return is_broader_kind(record.kind, self.config, record.place.scope)
+
+    def recalls(self, record: Record, now: datetime) -> bool:
+        """Whether the confidence in a record that the turn sees has not faded too far (UP-1)."""
+        return is_recalled(record, self.config.memory, now, broader=self.is_broader(record))
 
     def sees(self, record: Record) -> bool:
         """Whether the record lies where the turn looks, whatever its status (SC-2, SC-6)."""

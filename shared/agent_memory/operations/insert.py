@@ -4,7 +4,7 @@ records too."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
 from typing import Any
@@ -194,10 +194,11 @@ def _rules(config: AgentConfig | None, ids: TurnIds) -> Rules:
     lists as many as its own has room for."""
     beside = rules_for(config)
     if config is None:
-        return Rules((), (), beside.is_broader, pin_tokens=_NO_BUDGET)
-    pinned = config.memory.pinned
-    visible = places_of(ids, config.memory.scope.read)
-    return Rules(visible, (), beside.is_broader, pinned.max_tokens if pinned else None)
-
-
-_NO_BUDGET = inf
+        return replace(beside, pin_tokens=inf)
+    pinned, places = config.memory.pinned, places_of(ids, config.memory.scope.read)
+    return replace(
+        beside,
+        places=places,
+        sees=lambda record: record.place in places,
+        pin_tokens=pinned.max_tokens if pinned else None,
+    )

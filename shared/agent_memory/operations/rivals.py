@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from agent_memory.domain.decay import is_recalled
 from agent_memory.domain.precedence import winners
 from agent_memory.domain.ranking import Ranked
 from agent_memory.domain.records import Record
@@ -40,8 +39,7 @@ class Rivals:
     _lost: dict[str, Record] = field(default_factory=dict)  # those that were met and do not apply, in order
 
     def counts(self, record: Record) -> bool:
-        """Whether a visible record is recalled: its confidence has not faded too far (UP-1)."""
-        return is_recalled(record, self.entered.config.memory, self.now, broader=self.entered.is_broader(record))
+        return self.entered.recalls(record, self.now)
 
     def read_boards(self, boards: Mapping[Place, Board]) -> None:
         places = {id: place for place, board in boards.items() for id in board.ids}

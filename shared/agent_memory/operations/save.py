@@ -222,7 +222,7 @@ def _removal(services: Services, entered: Entered, record: Record, by: Mapping[s
         created_at=created_at,
         versions=(Version(1, Status.DELETED, created_at, by),),
     )
-    return Hide(deletion, record.place), deletion
+    return Hide(deletion, record.place, record.status), deletion
 
 
 def _hiding(services: Services, entered: Entered, view: View, id: str) -> Record | None:

@@ -105,11 +105,18 @@ class _Listing:
         size = max(self.question.limit + 1, _LEAST_PAGE)
         staged = [r for r in self.view.settled.saved if before is None or r.id < before]
         own = sorted(staged, key=_by_id, reverse=True)
-        places = [*self.entered.visible, *self.entered.binding]
-        firsts = self.services.together(*(lambda place=place: self._page(place, before, size) for place in places))
-        lists = [self._of_place(place, first, size) for place, first in zip(places, firsts, strict=True)]
-        merged = merge(own, *lists, key=_by_id, reverse=True)
+        pages = [lambda place=place: self._page(place, before, size) for place in self.entered.visible]
+        binding, *firsts = self.services.together(lambda: self._binding(before), *pages)
+        lists = [self._of_place(place, first, size) for place, first in zip(self.entered.visible, firsts, strict=True)]
+        merged = merge(own, binding, *lists, key=_by_id, reverse=True)
         return (r for r in merged if self.entered.sees(r) and self.view.shows(r, now) and self.question.matches(r))
+
+    def _binding(self, before: str | None) -> list[Record]:
+        """Constraints of places that bind: few, and on the board; the places themselves may hold many others."""
+        boards = self.services.records.look({}, boards=self.entered.binding).boards if self.entered.binding else {}
+        ids = {id: place for place, board in boards.items() for id in board.constraints}
+        older = {id: place for id, place in ids.items() if before is None or id < before}
+        return sorted(self.services.records.live(older).values() if older else (), key=_by_id, reverse=True)
 
     def _of_place(self, place: Place, page: list[Record], size: int) -> Iterator[Record]:
         """Pages grow: where many are read for few, it is a filter that few match."""

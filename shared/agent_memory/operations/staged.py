@@ -45,27 +45,32 @@ def staged_view(services: Services, entered: Entered) -> View:
     log, *several = services.together(
         lambda: services.turns.staged(entered.turn.agent_id, entered.turn.turn_id), *calls
     )
+    previews = [place for place in entered.visible if place.preview]
     hidden: dict[str, list[Hidden]] = {}
-    for found in several:
-        for id, one in found.items():
-            hidden.setdefault(id, []).append(one)
-    return view_of(services, entered, log, Standing(hidden=hidden))
+    for _, found in several:
+        for id, some in found.items():
+            hidden.setdefault(id, []).extend(some)
+    hiding = {place: changes for place, (changes, _) in zip(previews, several, strict=True)}
+    return view_of(services, entered, log, Standing(hidden=hidden, hiding=hiding))
 
 
 def view_of(services: Services, entered: Entered, log: Sequence[Staged], standing: Standing) -> View:
     """The view with this log. standing: what is known already, and need not be read again; it may be old, since a
     commit is conditional on all of it."""
-    rules = rules_of(entered)
+    now = services.clock.now()
+    rules = _rules(entered, now)
     standing = standing_for(services, entered.turn.agent_id, log, standing, rules)
-    return View(log, settle(log, standing, rules, services.clock.now()))
+    return View(log, settle(log, standing, rules, now))
 
 
-def rules_of(entered: Entered) -> Rules:
+def _rules(entered: Entered, now: datetime) -> Rules:
     pinned = entered.config.memory.pinned
     return Rules(
-        visible=entered.visible,
-        reachable=entered.reachable,
         is_broader=entered.is_broader,
+        places=[*entered.visible, *entered.binding],
+        reachable=entered.reachable,
+        sees=entered.sees,
+        has_faded=lambda record: not entered.recalls(record, now),
         pin_tokens=pinned.max_tokens if pinned else None,
     )
 

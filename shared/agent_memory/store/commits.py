@@ -61,12 +61,20 @@ def _holders(settled: Settled) -> list[Write]:
 
 
 def _hidden(settled: Settled) -> list[Write]:
+    """One row for each preview record that hides something, however much, and a count of the changes in each place: two
+    turns that hide one live record at once meet there, whatever the scopes of their records."""
+    if not settled.hidden:
+        return []
     writes: list[Write] = []
-    for id, hidden in settled.hidden.items():
-        before = next((h for h in settled.standing.hidden.get(id, ()) if h.place == hidden.place), None)
+    for hidden in dict.fromkeys(settled.hidden.values()):
+        ids = [id for id, one in settled.hidden.items() if one == hidden]
         ends = {"ends_at": hidden.ends_at} if hidden.ends_at else {}
-        unchanged = Equals("by", before.by) if before else Absent()
-        writes.append(Put(keys.hidden(hidden.place, id), {"by": hidden.by, **ends}, unchanged))
+        writes.append(Put(keys.hides(hidden.place, hidden.by), {"ids": ids, **ends}))
+    touched = {hidden.place for hidden in settled.hidden.values()}
+    for place in touched | set(settled.standing.hiding):
+        changes = settled.standing.hiding.get(place, 0)
+        key, same = keys.changes_of_hiding(place), Equals("changes", changes) if changes else Absent()
+        writes.append(Put(key, {"changes": changes + 1}, same) if place in touched else Check(key, same))
     return writes
 
 

@@ -6,7 +6,7 @@
 | | | `D#<id>` | an ended one: superseded, rejected or deleted |
 | | | `Q#<id>` | a pending one: what an agent proposes for platform memory |
 | | | `K#<key>` | which record holds the memory_key |
-| | | `P#<id>` | in a place of preview: the preview record that hides this live one |
+| | | `P#<id>` `P~` | in a place of preview: live records that this one hides; how often these rows changed |
 | | | `N~` | the board: pinned records and constraints, which every recall shows |
 | | | `E#<id>#<model>` | its vectors by that model |
 | | | `H#<fingerprint>#<id>` | that the record brought exactly these fields |
@@ -47,7 +47,8 @@ from agent_memory.domain.ports import Key
 from agent_memory.domain.scopes import Place, Scope, TurnIds
 
 LIVE, ENDED, PENDING = "R#", "D#", "Q#"
-HOLDER, HIDDEN = "K#", "P#"
+HOLDER = "K#"
+HIDES_AND_CHANGES, HIDES, CHANGES = "P", "P#", "P~"
 VECTOR, FINGERPRINT = "E#", "H#"
 BOARD_AND_NOT_YET, BOARD, NOT_YET = "N", "N~", "N#"  # the board sorts last, so a backward query meets it first
 UNINDEXED = "U#"
@@ -110,8 +111,12 @@ def holder(place: Place, memory_key: str) -> Key:
     return Key("memory", memory_partition(place), HOLDER + memory_key)
 
 
-def hidden(place: Place, id: str) -> Key:
-    return Key("memory", memory_partition(place), HIDDEN + id)
+def hides(place: Place, id: str) -> Key:
+    return Key("memory", memory_partition(place), HIDES + id)
+
+
+def changes_of_hiding(place: Place) -> Key:
+    return Key("memory", memory_partition(place), CHANGES)
 
 
 def board(place: Place) -> Key:

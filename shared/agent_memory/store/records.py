@@ -87,13 +87,16 @@ class Records:
             {place: _board(found.get(key)) for key, place in of_places.items()},
         )
 
-    def hidden(self, place: Place) -> dict[str, Hidden]:
-        """What preview records of the place hide, by the id of the live record."""
-        rows = self._table.query("memory", keys.memory_partition(place), prefix=keys.HIDDEN)
-        return {
-            row.key.sort.removeprefix(keys.HIDDEN): Hidden(place, row.item["by"], row.item.get("ends_at"))
-            for row in rows
-        }
+    def hidden(self, place: Place) -> tuple[int, dict[str, list[Hidden]]]:
+        """What preview records of the place hide, by the id of the live record, and how often that has changed."""
+        rows = self._table.query("memory", keys.memory_partition(place), prefix=keys.HIDES_AND_CHANGES)
+        changes = rows.pop().item["changes"] if rows and rows[-1].key.sort == keys.CHANGES else 0
+        found: dict[str, list[Hidden]] = {}
+        for row in rows:
+            hidden = Hidden(place, row.key.sort.removeprefix(keys.HIDES), row.item.get("ends_at"))
+            for id in row.item["ids"]:
+                found.setdefault(id, []).append(hidden)
+        return changes, found
 
     def live(self, places: Mapping[str, Place]) -> dict[str, Record]:
         found = self._table.get_many(keys.record(place, keys.LIVE, id) for id, place in places.items())

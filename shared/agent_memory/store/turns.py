@@ -237,7 +237,8 @@ class Turns:
 
     def write(self, writes: Sequence[Put | Delete]) -> None:
         """Outside a transaction: what nothing else depends on."""
-        self._table.write_many(writes)
+        if writes:
+            self._table.write_many(writes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +286,8 @@ def _staged_item(change: Staged) -> Item:
             counted = {"holders": list(change.holders), "supersedes": change.supersedes}
             return {"op": "save", **_new(change.record), "fingerprint": change.fingerprint, "places": places, **counted}
         case Hide():
-            return {"op": "hide", **_new(change.record), "target": keys.memory_partition(change.target)}
+            target = {"target": keys.memory_partition(change.target), "seen": change.seen.value}
+            return {"op": "hide", **_new(change.record), **target}
         case Remove():
             where = {"id": change.id, "partition": keys.memory_partition(change.place)}
             return {"op": "remove", **where, "seen": change.seen.value, "by": dict(change.by)}
@@ -301,7 +303,7 @@ def _staged(item: Item) -> Staged:
         return Remove(item["id"], place, Status(item["seen"]), item["by"])
     record = record_items.loaded(item["id"], place, item)
     if item["op"] == "hide":
-        return Hide(record, keys.place_of(item["target"]))
+        return Hide(record, keys.place_of(item["target"]), Status(item["seen"]))
     places = {id: keys.place_of(partition) for id, partition in item["places"].items()}
     return Save(record, places, item["fingerprint"], tuple(item["holders"]), item["supersedes"])
 
