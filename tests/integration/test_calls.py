@@ -75,12 +75,18 @@ def calls_of(calls, action):
 
 @pytest.mark.rule("RK-5", "RK-8")
 @pytest.mark.parametrize(("who", "places"), [({}, 2), ({"user_id": "u", "workflow_id": "w"}, 4)])
-def test_a_recall_is_one_entry_one_embedding_one_query_a_place_one_search_one_read_and_one_write(counted, who, places):
+def test_a_recall_is_one_entry_one_look_around_one_search_one_read_and_one_write(counted, who, places):
     world, calls = counted
     turn = warm(world, **who)
     made = calls_of(calls, lambda: turn.recall("invoice"))
-    queries = ["query"] * (1 + places)  # what the turn has staged, and what of each place is not indexed
-    assert made == ["increment", "embed", *queries, "search", "get_many", "write_many"]
+    # One after the other are only: the entry; what is asked and known; the search; the records found; the recording.
+    assert made == ["increment", *around(places), "search", "get_many", "write_many"]
+
+
+def around(places, *, conversation=("get_many",)):
+    """At once: the query is embedded; what the turn has staged is read, and the board of each place with what is not
+    indexed there, of platform too, since its constraints bind; and what the conversation was shown."""
+    return ["embed", *["query"] * (1 + places + 1), *conversation]
 
 
 def test_records_that_are_not_indexed_yet_cost_a_recall_one_more_read(counted):
@@ -88,20 +94,58 @@ def test_records_that_are_not_indexed_yet_cost_a_recall_one_more_read(counted):
     turn = warm(world)
     world.remember(turn.agent, "Invoice of today.")
     made = calls_of(calls, lambda: turn.recall("invoice"))
-    assert made == ["increment", "embed", *["query"] * 3, "get_many", "search", "get_many", "write_many"]
+    assert made == ["increment", *around(2), "get_many", "search", "get_many", "write_many"]  # beside the search
+
+
+def test_boards_cost_a_recall_one_read_beside_the_search_and_keys_one_more(counted):
+    world, calls = counted
+    agent = world.configure(memory={"pinned": {"max_tokens": 500}, "kinds": ["fact", "constraint"]})
+    world.remember(agent, "Refunds need approval.", kind="constraint", scope="agent", memory_key="refund")
+    world.remember(agent, "Speaks Dutch.", pinned=True)
+    keyed = world.remember(agent, "Invoices by post.", memory_key="invoice")
+    world.index_all()
+    turn = world.begin(agent)
+    turn.search()
+    recalled = []
+    made = calls_of(calls, lambda: recalled.append(turn.recall("post")))
+    assert keyed in [item["id"] for item in recalled[0]["memories"]]
+    assert (len(recalled[0]["constraints"]), len(recalled[0]["pinned"])) == (1, 1)
+    keys = ["get_many"]  # who holds the keys of what was found, in each place
+    assert made == ["increment", *around(2), "get_many", "search", "get_many", *keys, "write_many"]
+
+
+def test_a_recall_that_shows_nothing_new_writes_what_embedding_cost_and_no_more(counted):
+    world, calls = counted
+    turn = warm(world)
+    turn.recall("invoice")
+    again = []
+    made = calls_of(calls, lambda: again.append(turn.recall("invoice")))
+    assert again[0]["recorded"] is False
+    assert made == ["increment", *around(2), "search", "get_many", "write_many"]
+    blank = calls_of(calls, lambda: turn.recall(" "))
+    assert blank == ["increment", *around(2)[1:]]
+
+
+def test_a_preview_turn_reads_of_each_place_what_preview_saved_there_and_what_it_hides(counted):
+    world, calls = counted
+    turn = warm(world)
+    tried = world.begin(turn.agent, preview=True)
+    made = calls_of(calls, lambda: tried.recall("invoice"))
+    staged, hidden, boards = ["query"], ["query"] * 2, ["query"] * (2 * 2 + 2)  # platform has both places too
+    assert made == ["increment", "embed", *staged, *hidden, *boards, "get_many", "search", "get_many", "write_many"]
 
 
 def test_a_search_of_a_tool_costs_what_a_recall_costs(counted):
     world, calls = counted
     turn = warm(world)
     made = calls_of(calls, lambda: turn.search("invoice"))
-    assert made == ["increment", "embed", *["query"] * 3, "search", "get_many", "write_many"]
+    assert made == ["increment", *around(2, conversation=()), "search", "get_many", "write_many"]
 
 
 def test_a_list_reads_one_page_of_each_place(counted):
     world, calls = counted
     turn = warm(world)
-    assert calls_of(calls, turn.search) == ["increment", *["query"] * 3, "write_many"]
+    assert calls_of(calls, turn.search) == ["increment", *["query"] * 4, "write_many"]  # platform's constraints too
 
 
 def test_a_list_that_few_records_match_reads_pages_that_grow(counted):
@@ -116,7 +160,7 @@ def test_a_list_that_few_records_match_reads_pages_that_grow(counted):
     turn, found = world.begin(agent), []
     made = calls_of(calls, lambda: found.extend(turn.search(kind="event")))
     assert found == [wanted]
-    pages = 3 + 1  # 20, 40, 11 of 80 in the session; none of the agent
+    pages = 3 + 1 + 1  # 20, 40, 11 of 80 in the session; none of the agent and of platform
     assert made == ["increment", *["query"] * (1 + pages), "write_many"]
 
 
@@ -133,10 +177,33 @@ def test_a_commit_is_one_transaction_however_much_it_changes(counted):
         turn = warm(world)
         for n in range(changes):
             turn.add(f"Fact {n}.")
-        assert calls_of(calls, turn.commit) == ["get", "query", "transact"]
+        # Behind the commit, at once: what was staged is taken away, and what recalls showed is looked for.
+        behind = ["write_many", "query"] if changes else ["query"]
+        assert calls_of(calls, turn.commit) == ["get", "query", "transact", *behind]
     turn = warm(world)
     turn.add("One that replaces.", replaces=world.remember(turn.agent, "One that goes."))
-    assert calls_of(calls, turn.commit) == ["get", "query", "get_many", "transact"]
+    assert calls_of(calls, turn.commit) == ["get", "query", "get_many", "transact", "write_many", "query"]
+
+
+def test_keys_pins_and_constraints_are_read_with_what_a_commit_replaces(counted):
+    world, calls = counted
+    agent = world.configure(memory={"pinned": {"max_tokens": 500}, "kinds": ["fact", "constraint"]})
+    world.remember(agent, "Invoices by fax.", memory_key="invoice")
+    world.remember(agent, "Speaks Dutch.", pinned=True)
+    turn = world.begin(agent)
+    turn.add("Invoices by post.", memory_key="invoice", pinned=True)
+    turn.add("Refunds need approval.", kind="constraint", scope="agent")
+    # The holder of the key and the boards; then the records that they name, which the pin is counted with.
+    assert calls_of(calls, turn.commit) == ["get", "query", "get_many", "get_many", "transact", "write_many", "query"]
+
+
+def test_what_a_turn_was_shown_moves_to_its_session_behind_the_commit(counted):
+    world, calls = counted
+    turn = warm(world)
+    turn.recall("invoice")
+    turn.recall("invoice", conversation="helper:h")
+    kept = ["get", "transact"] * 2  # one for each conversation
+    assert calls_of(calls, turn.commit) == ["get", "query", "transact", "query", *kept]
 
 
 def test_beginning_reads_the_configuration_and_the_session_and_writes_once(counted):
@@ -244,7 +311,7 @@ def test_over_http_no_route_costs_more_than_its_operation(counted, api):
         "begin": ["query", "get", "transact"],
         "read an open turn": ["get", "query"],
         "messages": ["increment", "transact"],
-        "end": ["get", "query", "transact"],
+        "end": ["get", "query", "transact", "write_many", "query"],
         "read a committed turn": ["get"],
         "transcript": ["get", "query", "query", "get_many", "get_many"],
         "list": ["query", "query", "get_many"],

@@ -71,7 +71,8 @@ def test_a_record_that_the_index_refuses_holds_up_no_other_and_stays_findable(wo
         assert set(world.begin(agent).search("invoice")) == set(ids)
     waiting = [u for key in world.commits() for u in world.services.records.commits([key])]
     assert waiting == []  # nobody tries again what can never succeed
-    assert world.services.records.unindexed(Place(Scope.SESSION, agent, "s1")) == [ids[1]]
+    _, unindexed = world.services.records.ahead(Place(Scope.SESSION, agent, "s1"))
+    assert unindexed == [ids[1]]
 
 
 @rule("RK-5")

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from agent_memory.domain.errors import Conflict
+from agent_memory.domain.errors import Conflict, StoreUnavailable
 from agent_memory.domain.messages import UserMessage
 from agent_memory.domain.ports import MAX_ACTIONS
+from agent_memory.domain.turns import TurnStatus
 from agent_memory.operations.end import end
 from agent_memory.operations.messages import add_messages
 from agent_memory.operations.upkeep import time_out
@@ -130,32 +131,86 @@ def test_every_end_of_a_turn_takes_it_off_the_list_of_open_turns(world):
     assert open_turns(world) == [newest.id]
 
 
-class Longest:
-    """A table that notes how many writes its longest transaction had."""
+class Sizes:
+    """A table that notes how many writes each of its transactions had."""
 
     def __init__(self, table):
-        self._table, self.writes = table, 0
+        self._table, self.sizes = table, []
 
     def __getattr__(self, name):
         return getattr(self._table, name)
 
     def transact(self, writes):
-        self.writes = max(self.writes, len(writes))
+        self.sizes.append(len(writes))
         self._table.transact(writes)
 
 
+def end_with_long_messages(world, turn):
+    """5 MB of messages, a long one between two short ones, so that hardly two share an item: 34 items."""
+    long, short = UserMessage(role="user", text="字" * 99_900), UserMessage(role="user", text="x")
+    table = Sizes(world.table)
+    services = replace(world.services, turns=Turns(table))
+    ended = end(services, turn.agent, turn.id, outcome="completed", messages=[long, short] * 17).turn
+    return ended, table.sizes
+
+
 @rule("TU-1", "TU-5")
-def test_the_largest_commit_that_tools_can_make_fits_one_transaction(machine):
-    """15 records in four places; and 5 MB of messages, a long one between two short ones, so that hardly two share an
-    item."""
-    turn = machine.begin(machine.configure(), user_id="u", workflow_id="w")
+def test_the_largest_commit_that_tools_stage_fits_one_transaction(world):
+    """15 records in four places, with all the messages that a call takes."""
+    turn = world.begin(world.configure(), user_id="u", workflow_id="w")
     for n in range(15):
         turn.add(f"Fact {n}.", scope=("session", "workflow", "user", "agent")[n % 4])
-    long, short = UserMessage(role="user", text="字" * 99_900), UserMessage(role="user", text="x")
-    table = Longest(machine.table)
-    services = replace(machine.services, turns=Turns(table))
-    ended = end(services, turn.agent, turn.id, outcome="completed", messages=[long, short] * 17).turn
-    assert len(ended.memories) == 15
-    # the turn, its place among the open ones, the log's end, 15 staged, 34 of messages, the events, 15 × 2 of records,
-    # 4 places and the commit not indexed
-    assert table.writes == 1 + 1 + 1 + 15 + 34 + 1 + 30 + 4 + 1 < MAX_ACTIONS
+    ended, sizes = end_with_long_messages(world, turn)
+    assert (ended.status, len(ended.memories)) == (TurnStatus.COMMITTED, 15)
+    # the turn, its place among the open ones, the log's end, the events, 34 of messages, 15 × 2 of records, 4 places
+    # and the commit not indexed
+    assert sizes == [1 + 1 + 1 + 1 + 34 + 30 + 4 + 1]
+    assert sizes[0] <= MAX_ACTIONS
+
+
+@rule("TU-1", "TU-8")
+def test_a_commit_that_grew_since_it_was_staged_goes_through_ending_in_two_transactions(world):
+    """15 keys, each taken by another turn meanwhile: every save now supersedes a holder that nobody had named."""
+    agent = world.configure()
+    who = {"user_id": "u", "workflow_id": "w"}
+    scopes = [("session", "workflow", "user", "agent")[n % 4] for n in range(15)]
+    turn, faster = world.begin(agent, **who), world.begin(agent, **who)
+    saved = [turn.add(f"Fact {n}.", scope=scope, memory_key=f"k{n}") for n, scope in enumerate(scopes)]
+    before = [faster.add(f"Faster {n}.", scope=scope, memory_key=f"k{n}") for n, scope in enumerate(scopes)]
+    faster.commit()
+    ended, sizes = end_with_long_messages(world, turn)
+    # First the turn, its place among the open ones, the log's end and the messages; then the turn, its place, the log's
+    # end, the events, 15 × (record, fingerprint, key, holder put and taken away), 4 places and the commit not indexed.
+    assert sizes == [1 + 1 + 1 + 34, 1 + 1 + 1 + 1 + 75 + 4 + 1]
+    assert max(sizes) <= MAX_ACTIONS < sum(sizes)
+    assert ended.status is TurnStatus.COMMITTED
+    assert open_turns(world) == []
+    assert [conflict["target"] for conflict in ended.conflicts] == before
+    assert set(world.begin(agent, **who).search(limit=50)) == set(saved)
+    assert len(turn.transcript("message")) == 34
+
+
+@rule("TU-2")
+def test_an_end_that_breaks_off_between_its_two_transactions_is_gone_on_with_by_the_same_call_again(world):
+    agent = world.configure()
+    turn, faster = world.begin(agent), world.begin(agent)
+    saved = [turn.add(f"Fact {n}.", memory_key=f"k{n}") for n in range(15)]
+    before = [faster.add(f"Faster {n}.", memory_key=f"k{n}") for n in range(15)]
+    faster.commit()
+    plain = world.table.transact
+
+    def breaking_off(writes):
+        plain(writes)
+        raise StoreUnavailable("killed")
+
+    world.table.transact = breaking_off
+    with pytest.raises(StoreUnavailable):
+        end_with_long_messages(world, turn)
+    world.table.transact = plain
+    assert turn.state()["status"] == "ending"
+    with pytest.raises(Conflict):
+        turn.add("Too late.")
+    assert set(world.begin(agent).search(limit=50)) == set(before)
+    assert turn.commit()["status"] == "committed"
+    assert set(world.begin(agent).search(limit=50)) == set(saved)
+    assert len(turn.transcript("message")) == 34

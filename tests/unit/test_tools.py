@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agent_memory.domain.configuration import parse_config
 from agent_memory.domain.errors import ToolRefused
+from agent_memory.domain.precedence import PLATFORM_KINDS
 from agent_memory.domain.tool_schemas import PURPOSES, Dialect, tool_schemas
 from agent_memory.domain.tools import (
     TOOLS,
@@ -241,8 +242,9 @@ def test_every_fault_of_an_input_is_told_and_the_first_is_named():
             "kind": 7,
             "labels": {"room": 1, "floor": ""},
             "confidence": "secret",
-            "pinned": True,
-            "memory_key": "k",
+            "pinned": "yes",
+            "memory_key": "a\nb",
+            "tone": "kind",
         },
     )
     assert (refusal.code, refusal.argument) == ("invalid_input", "summary")
@@ -251,11 +253,12 @@ def test_every_fault_of_an_input_is_told_and_the_first_is_named():
         "kind",
         "labels.room",
         "labels.floor",
-        "confidence",
-        "pinned",
         "memory_key",
+        "pinned",
+        "confidence",
+        "tone",
     ]
-    assert told(refusal)["pinned"].startswith("nothing: it is not an argument")
+    assert told(refusal)["tone"].startswith("nothing: it is not an argument")
     assert "secret" not in refusal.message + repr(refusal.details)
 
 
@@ -308,7 +311,7 @@ def test_only_the_agent_itself_writes(conversation):
 def test_only_saving_needs_a_kind_that_is_declared():
     refusal = refused("add_memory", {"summary": "A fact.", "kind": "opinion"})
     assert (refusal.code, refusal.argument) == ("kind_not_declared", "kind")
-    assert refusal.message == "kind takes one of guidance, fact, event, reference."
+    assert refusal.message == "kind takes one of guidance, fact, event, reference here."
     assert call("search_memory", {"kind": "opinion"}).kind == "opinion"
 
 
@@ -334,9 +337,19 @@ def test_a_scope_that_is_not_written_is_refused_naming_the_choices():
         assert (refusal.code, refusal.argument) == ("scope_not_allowed", "scope")
         assert refusal.message == "scope takes session or agent here."
     assert call("add_memory", {**fact, "scope": "session"}, agent(write=["session"])).scope == "session"
-    for write in (["platform"], ["session", "platform"]):  # takes approval, which is not built
-        refusal = refused("add_memory", {**fact, "scope": "platform"}, agent(write=write))
-        assert (refusal.code, refusal.argument) == ("scope_not_allowed", "scope")
+
+
+@pytest.mark.rule("SC-6")
+def test_what_goes_to_platform_has_one_of_the_kinds_that_all_agents_share():
+    config = agent(write=["session", "platform"], kinds=["fact", "rule"])
+    platform = {"summary": "A fact.", "scope": "platform"}
+    for kind in PLATFORM_KINDS:
+        assert call("add_memory", {**platform, "kind": kind}, config).kind == kind
+    refusal = refused("add_memory", {**platform, "kind": "rule"}, config)
+    assert (refusal.code, refusal.argument) == ("kind_not_declared", "kind")
+    assert refusal.message == f"kind takes one of {', '.join(PLATFORM_KINDS)} here."
+    assert refused("add_memory", {"summary": "A fact.", "kind": "lesson"}, config).code == "kind_not_declared"
+    assert call("add_memory", {"summary": "A fact.", "kind": "lesson"}, agent(write=["platform"])).scope is None
 
 
 @pytest.mark.rule("CF-2")
@@ -375,7 +388,7 @@ def schemas(config, audience="agent", dialect="anthropic"):
 def assert_plain(schema):
     """One type a place, nothing referred to, no choice of types, every argument described."""
     assert not {"$ref", "$defs", "anyOf", "oneOf", "allOf", "title", "pattern"} & set(schema)
-    assert schema["type"] in ("string", "integer", "number", "array", "object")
+    assert schema["type"] in ("string", "integer", "number", "boolean", "array", "object")
     if schema["type"] == "object":
         assert schema["additionalProperties"] is False
         for below in schema["properties"].values():
@@ -440,14 +453,44 @@ def test_the_scope_is_offered_where_more_than_the_session_is_written():
 
 
 @pytest.mark.rule("CF-8")
-def test_arguments_that_are_not_built_or_not_allowed_are_absent():
-    offered = schemas(agent(labels=(), pinned={"max_tokens": 100}))
+def test_arguments_that_are_not_allowed_are_absent():
+    offered = schemas(agent(labels=()))
     assert set(offered["search_memory"]["properties"]) == {"query", "kind", "ids", "limit", "after"}
-    assert not {"pinned", "memory_key", "labels"} & set(offered["add_memory"]["properties"])
+    assert not {"pinned", "labels"} & set(offered["add_memory"]["properties"])
+    assert {"pinned", "memory_key"} <= set(schemas(agent(pinned={"max_tokens": 100}))["add_memory"]["properties"])
+
+
+@pytest.mark.rule("CF-8", "SC-6")
+def test_the_kinds_of_platform_are_offered_where_platform_is_written():
+    mixed = schemas(agent(write=["session", "platform"], kinds=["fact", "rule"]))["add_memory"]["properties"]
+    assert mixed["kind"]["enum"] == ["fact", "rule", *(kind for kind in PLATFORM_KINDS if kind != "fact")]
+    assert mixed["scope"]["enum"] == ["session", "platform"]
+    assert PURPOSES["platform"] in mixed["scope"]["description"]
+    alone = schemas(agent(write=["platform"], kinds=["rule"]))["add_memory"]["properties"]
+    assert alone["kind"]["enum"] == list(PLATFORM_KINDS)
+
+
+@pytest.mark.rule("PN-3")
+def test_without_pinned_in_the_configuration_a_pin_is_refused():
+    pin = {"summary": "A fact.", "kind": "fact", "pinned": True}
+    refusal = refused("add_memory", pin)
+    assert (refusal.code, refusal.argument) == ("pin_not_configured", "pinned")
+    assert call("add_memory", pin, agent(pinned={"max_tokens": 100})).pinned is True
+    assert call("add_memory", {**pin, "pinned": False}).pinned is False
+
+
+@pytest.mark.rule("RC-3")
+@pytest.mark.parametrize("key", ["x" * 129, "a\nb", "a\u2028b", "\ud800", 5, ["a"]])
+def test_a_memory_key_is_one_line_of_at_most_128_characters(key):
+    fact = {"summary": "A fact.", "kind": "fact"}
+    assert list(told(refused("add_memory", {**fact, "memory_key": key}))) == ["memory_key"]
+    assert call("add_memory", {**fact, "memory_key": "鍵#%" * 42}).memory_key == "鍵#%" * 42
 
 
 def sample(schema):
     """A value that the schema takes."""
+    if schema["type"] == "boolean":
+        return True
     if "enum" in schema:
         return schema["enum"][-1]
     match schema["type"]:
@@ -468,7 +511,7 @@ def test_what_the_schema_offers_is_taken_and_what_it_does_not_offer_is_refused(c
         required = {name: sample(schema["properties"][name]) for name in schema["required"]}
         for name, argument in schema["properties"].items():
             assert call(tool, {**required, name: sample(argument)}, config), (tool, name)
-        absent = {"scope": "agent", "labels": {"floor": "1"}, "pinned": True, "memory_key": "k", "anything": 1}
+        absent = {"scope": "agent", "labels": {"floor": "1"}, "pinned": True, "anything": 1}
         for name in set(absent) - set(schema["properties"]):
             assert refused(tool, {**required, name: absent[name]}, config).argument.startswith(name), (tool, name)
         for name in required:

@@ -1,4 +1,7 @@
-"""TU-8: what becomes of staged changes when others were faster."""
+"""What becomes of staged changes: when nobody was faster, and when others were (TU-1, TU-8).
+
+What keys, pins, preview and constraints add is in `test_settling_keys.py` and `test_settling_preview.py`.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_memory.domain.needs import needs
 from agent_memory.domain.records import Record, Status, Version
 from agent_memory.domain.scopes import Place, Scope
-from agent_memory.domain.staging import Remove, Save, settle, targets
+from agent_memory.domain.settling import Rules, settle
+from agent_memory.domain.staging import Remove, Save, Standing
 from agent_memory.domain.times import written
 
 NOW = datetime(2026, 5, 12, 8, tzinfo=UTC)
@@ -39,8 +44,12 @@ def save(id, *replaces, place=SESSION, kind="fact"):
     return Save(new, dict.fromkeys(replaces, SESSION), fingerprint=id)
 
 
-def settled(log, *present, reachable=(SESSION, USER, AGENT), broader=()):
-    return settle(log, {r.id: r for r in present}, reachable=reachable, broader_kinds=broader, now=NOW)
+def rules(reachable=(SESSION, USER, AGENT), broader=()):
+    return Rules(visible=(SESSION, USER, AGENT), reachable=reachable, is_broader=lambda record: record.kind in broader)
+
+
+def settled(log, *present, **given):
+    return settle(log, Standing(records={r.id: r for r in present}), rules(**given), NOW)
 
 
 @pytest.mark.rule("RC-5", "TU-1")
@@ -136,7 +145,7 @@ def test_a_record_saved_and_deleted_in_one_turn_is_kept_with_its_versions():
 @pytest.mark.rule("TU-1")
 def test_a_chain_within_a_turn_needs_nothing_from_the_store_but_its_first_target():
     log = [save("a", "old"), save("b", "a"), save("c", "b")]
-    assert targets(log) == {"old": SESSION}
+    assert needs(log, Standing(), rules()).records == {"old": SESSION}
     result = settled(log, record("old"))
     assert [r.id for r in result.saved] == ["c"]
     assert result.gone == {"old"}
