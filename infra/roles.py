@@ -53,7 +53,7 @@ NEEDS: Mapping[str, Needs] = {
     "index": Needs(memory=("BatchGetItem", "BatchWriteItem"), indexes=True, embeds=True),
     "recall": Needs(
         memory=("BatchGetItem", "GetItem", "Query"),
-        execution=("BatchWriteItem", "Query", "UpdateItem"),
+        execution=("BatchGetItem", "BatchWriteItem", "Query", "UpdateItem"),
         searches=True,
         embeds=True,
     ),

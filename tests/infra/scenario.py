@@ -217,10 +217,14 @@ class Scenario:
         path = f"/v1/agents/{agent}"
         page = ok(self.api.get(f"{path}/turns", limit=2))
         ok(self.api.get(f"{path}/turns", limit=2, after=page["next"]))
-        for below in ("turns?status=open&user_id=u", "turns?since=2026-01-01T00:00:00Z", f"executions/{executed}"):
-            ok(self.api.get(f"{path}/{below}"))
-        for below in ("sessions", "sessions?user_id=u", "sessions?session_id=s5&user_id=u", "usage", "usage?by=day"):
-            ok(self.api.get(f"{path}/{below}"))
+        ok(self.api.get(f"{path}/executions/{executed}"))
+        for below, queries in {
+            "turns": ({"status": "open", "user_id": "u"}, {"since": "2026-01-01T00:00:00Z"}),
+            "sessions": ({}, {"user_id": "u"}, {"session_id": "s5", "user_id": "u"}),
+            "usage": ({}, {"by": "day"}),
+        }.items():
+            for query in queries:
+                ok(self.api.get(f"{path}/{below}", **query))
         ok(self.api.get("/v1/agents", limit=1))
         open_turn.end("failed")
 
