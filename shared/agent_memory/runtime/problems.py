@@ -45,12 +45,27 @@ STATUS: Mapping[type[AgentMemoryError], int] = {
 }
 
 CODES: Mapping[int, frozenset[str]] = {
-    400: frozenset({"invalid_request", "unknown_field", "invalid_cursor"}),
+    400: frozenset({"invalid_request", "unknown_field", "invalid_cursor", "id_required"}),
     401: frozenset({"unauthenticated"}),
     403: frozenset({"forbidden"}),
     404: frozenset({"not_found"}),
     405: frozenset({"method_not_allowed"}),
-    409: frozenset({"conflict", "in_progress", "turn_not_open", "outcome_differs", "not_retryable", "turn_full"}),
+    409: frozenset(
+        {
+            "conflict",
+            "in_progress",
+            "turn_not_open",
+            "outcome_differs",
+            "not_retryable",
+            "turn_full",
+            "not_active",
+            "key_held",
+            "too_many_constraints",
+            "not_restorable",
+            "not_pending",
+            "target_changed",
+        }
+    ),
     412: frozenset({"version_mismatch"}),
     413: frozenset({"too_large"}),
     422: frozenset(
@@ -61,6 +76,11 @@ CODES: Mapping[int, frozenset[str]] = {
             "session_not_allowed",
             "retry_mismatch",
             "unknown_version",
+            "kind_not_declared",
+            "label_not_declared",
+            "broader_target",
+            "pin_not_configured",
+            "pin_over_budget",
             "idempotency_mismatch",
         }
     ),
