@@ -25,8 +25,8 @@ def get_memories(call: Call) -> Answer:
     statuses = list(Status) if "all" in query.status else query.status
     given = {name: getattr(query, name) for name in _SAME & set(type(query).model_fields)}
     filters = Filters(statuses=statuses, **given)
-    page = list_memories(services(), call.path.get("agent"), filters, limit=query.limit, after=query.after)
-    return Answer(200, page)
+    how = {name: getattr(query, name) for name in ("query", "explain", "limit", "after")}
+    return Answer(200, list_memories(services(), call.path.get("agent"), filters, **how))
 
 
 def get_memory(call: Call) -> Answer:

@@ -268,6 +268,10 @@ class RecordsQuery(PageQuery):
         None, description="Only what came this way."
     )
     expired: Flag = Field(False, description="The expired alone.")
+    query: Annotated[Text, Field(max_length=MAX_QUERY_CHARACTERS)] | None = Field(
+        None, description="Best first, on one page: active records alone, without `after`. A blank one is none."
+    )
+    explain: Flag = Field(False, description="Beside `query`: adds the cosine and both ranks to each record.")
     since: Instant | None = Field(None, description="Only created then or later.")
     until: Instant | None = Field(None, description="Only created before.")
 

@@ -335,8 +335,14 @@ class RecordShape(View):
     written_by: WriterShape
 
 
+class ListedRecord(RecordShape):
+    score: float | None = Field(None, description="With `query`.")
+    cosine: float | None = Field(None, description="With `explain`; null in lexical mode.")
+    ranks: Ranks | None = Field(None, description="With `explain`.")
+
+
 class Records(Ranking):
-    memories: list[RecordShape]
+    memories: list[ListedRecord]
     next: str | None
 
 
