@@ -1,4 +1,4 @@
-"""What each grant opens, in IAM: `execute-api:Invoke` on methods and paths. The only place that knows.
+"""What each grant opens, in IAM: `execute-api:Invoke` on methods and paths. Which parts open a route the routes say.
 
 A route opens to any one of its `grants`. Where one of these needs several at once (`SELECT+UPDATE`: deleting), and for
 SELECT, which has two halves, all parts must be held. IAM adds separate Allows up and cannot demand two of them, so what
@@ -23,12 +23,18 @@ from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_iam as iam
 from constructs import Node
 
-from agent_memory.runtime.routes import ROUTES, Route
+from agent_memory.runtime.routes import (
+    ALL_AGENTS,
+    PLATFORM_AGENT,
+    ROUTES,
+    SELECT_HALVES,
+    Part,
+    Route,
+    concerns,
+    ways,
+)
 
-Part = Literal["RUN", "SELECT-indexes", "SELECT-document", "UPDATE", "INSERT", "CONFIGURE", "OPERATE", "APPROVE"]
 On = Literal["indexes", "document"]
-
-ALL_AGENTS, PLATFORM_AGENT = "*", "platform"
 
 ALL = (ALL_AGENTS,)
 """Every agent, those of tomorrow too; platform is not among them."""
@@ -37,11 +43,10 @@ PLATFORM = (PLATFORM_AGENT,)
 
 AGENT_ID = re.compile("[A-Za-z0-9_-]{1,64}")  # SC-5
 
-SELECT: tuple[Part, ...] = ("SELECT-indexes", "SELECT-document")
+SELECT = tuple(SELECT_HALVES.values())
 
 _ULID = "?" * 26
 _PATTERNS = {"{turn}": _ULID, "{id}": _ULID}  # the other names stand last in their path
-_PLATFORM_PATHS = "/v1/platform/"
 _EVERY_AGENT = "@all"  # in a tag, whose values take no asterisk; no agent's id holds an @
 MAX_TAG = 256  # characters of a tag's value (IAM)
 # Each agent takes some twenty paths of 130 characters with all grants. What is above a role's 10,240 characters CDK
@@ -62,21 +67,12 @@ class Opening:
     missing: tuple[Part, ...] = ()
 
 
-def ways(route: Route) -> list[frozenset[str]]:
-    """The sets of parts, each of which opens the route."""
-    return [frozenset(part for grant in spelled.split("+") for part in parts_of(grant)) for spelled in route.grants]
-
-
-def parts_of(grant: str) -> tuple[str, ...]:
-    return SELECT if grant == "SELECT" else (grant,)
-
-
 def openings(given: Iterable[Part], agent: str, routes: Sequence[Route] = ROUTES) -> list[Opening]:
     """What a caller who is given these parts for this agent (an id, `ALL_AGENTS` or `PLATFORM_AGENT`) may call, in the
     routes' order. Routes of no agent belong to a grant for all; those without grants come with any grant."""
     held, found = frozenset(given), []
     for route in routes:
-        if not _concerns(route, agent):
+        if not concerns(route, agent):
             continue
         path = path_pattern(route, agent)
         if not route.grants or any(way <= held for way in ways(route)):
@@ -171,19 +167,9 @@ def check_agents(agents: Sequence[str]) -> None:
             raise GrantError("An agent's id is 1 to 64 of A-Z, a-z, 0-9, _ and -.")
 
 
-def _concerns(route: Route, agent: str) -> bool:
-    if not route.grants:
-        return True
-    if route.resource.startswith(_PLATFORM_PATHS):
-        return agent == PLATFORM_AGENT
-    if "agent" in route.parameters:
-        return agent != PLATFORM_AGENT
-    return agent == ALL_AGENTS
-
-
 def _tag_name(agent: str) -> str:
     return _EVERY_AGENT if agent == ALL_AGENTS else agent
 
 
-def _sorted(parts: frozenset[str]) -> tuple[Part, ...]:
-    return tuple(sorted(parts))  # type: ignore[arg-type]
+def _sorted(parts: frozenset[Part]) -> tuple[Part, ...]:
+    return tuple(sorted(parts))

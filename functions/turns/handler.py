@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from agent_memory.domain.turns import Turn, TurnStatus
+from agent_memory.operations.also import Also
 from agent_memory.operations.begin import Beginning, begin
-from agent_memory.operations.end import end
+from agent_memory.operations.end import Ended, end
 from agent_memory.operations.enter import find_turn
 from agent_memory.operations.judge import judge
 from agent_memory.operations.messages import add_messages
@@ -12,6 +15,7 @@ from agent_memory.operations.turns import begun_answer, turn_answer
 from agent_memory.runtime import metrics
 from agent_memory.runtime.calls import Answer, Call
 from agent_memory.runtime.http import handler as handler_of
+from agent_memory.runtime.receipts import once
 from agent_memory.runtime.requests import BeginBody, EndBody, JudgementBody, MessagesBody
 from agent_memory.runtime.wiring import services
 
@@ -19,7 +23,8 @@ from agent_memory.runtime.wiring import services
 def post_turn(call: Call) -> Answer:
     body = call.body_as(BeginBody)
     beginning = Beginning(**{name: getattr(body, name) for name in BeginBody.model_fields})
-    return Answer(201, begun_answer(begin(services(), call.agent, beginning)))
+    begins = partial(begin, services(), call.agent, beginning)
+    return once(call, begins, lambda turn: Answer(201, begun_answer(turn)))
 
 
 def get_turn(call: Call) -> Answer:
@@ -27,22 +32,26 @@ def get_turn(call: Call) -> Answer:
 
 
 def post_messages(call: Call) -> Answer:
-    messages = call.body_as(MessagesBody).messages
-    return Answer(200, {"messages": add_messages(services(), call.agent, call.turn, messages)})
+    adds = partial(add_messages, services(), call.agent, call.turn, call.body_as(MessagesBody).messages)
+    return once(call, adds, lambda added: Answer(200, {"messages": added}))
 
 
 def post_judgement(call: Call) -> Answer:
-    body = call.body_as(JudgementBody)
-    return Answer(201, judge(services(), call.agent, call.turn, **dict(body)))
+    judges = partial(judge, services(), call.agent, call.turn, **dict(call.body_as(JudgementBody)))
+    return once(call, judges, lambda judged: Answer(201, judged))
 
 
 def post_end(call: Call) -> Answer:
-    body = call.body_as(EndBody)
-    ended = end(services(), call.agent, call.turn, outcome=body.outcome, error=body.error, messages=body.messages)
+    return once(call, partial(_end, call), lambda ended: _answer(ended.turn))
+
+
+def _end(call: Call, *, also: Also[Ended]) -> Ended:
+    ends = partial(end, services(), call.agent, call.turn, **dict(call.body_as(EndBody)))
+    ended = ends(also=lambda turn: also(Ended(turn, by_this_call=True)))
     if ended.by_this_call and ended.turn.status is TurnStatus.COMMITTED:
         changes, conflicts = len(ended.turn.memories), len(ended.turn.conflicts)
         metrics.write({metrics.COMMITS: 1, metrics.CHANGES: changes, metrics.CONFLICTS: conflicts})
-    return _answer(ended.turn)
+    return ended
 
 
 def _answer(turn: Turn) -> Answer:

@@ -18,6 +18,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from agent_memory.runtime import metrics, settings
+from agent_memory.runtime.routes import Part
 from infra import bundling
 from infra.constructs.alarms import Alarms
 from infra.constructs.api import Api
@@ -26,7 +27,7 @@ from infra.constructs.indexing import Indexing
 from infra.constructs.search import Search
 from infra.constructs.tables import Tables
 from infra.constructs.upkeep import Upkeep
-from infra.grants import PLATFORM, Granter, On, Part
+from infra.grants import PLATFORM, Granter, On
 from infra.roles import MAINTENANCE, NEEDS, Needs
 from infra.stages import StageSettings
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agent_memory import __version__
-from agent_memory.runtime.settings import MEMORY_TABLE
+from agent_memory.runtime.settings import DEFAULT_CALLS_PER_SECOND, MEMORY_TABLE
 
 if TYPE_CHECKING:
     from agent_memory.domain.ports import Embedder
@@ -51,24 +51,49 @@ def main() -> None:
 
 @main.command()
 @folder_options
-@click.option("--host", default="127.0.0.1", show_default=True, help="Nobody is asked who they are: stay on 127.x.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Without principals, stay on 127.x.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @click.option("--dev", is_flag=True, help="Adds switches under /v1/dev: clock, index, faults.")
+@click.option(
+    "--principals",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Who may do what: a JSON file of tokens and their grants. Without it, everyone may do everything.",
+)
+@click.option(
+    "--rate",
+    default=DEFAULT_CALLS_PER_SECOND,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Calls a second of one agent, above which it is answered 429.",
+)
 @click.option("--reviewer", hidden=True, help="Not built yet.")
 @click.option("--reviewer-model", hidden=True, help="Not built yet.")
-def serve(host: str, port: int, dev: bool, reviewer: str | None, reviewer_model: str | None, **folder: Any) -> None:
+def serve(
+    host: str,
+    port: int,
+    dev: bool,
+    principals: Path | None,
+    rate: int,
+    reviewer: str | None,
+    reviewer_model: str | None,
+    **folder: Any,
+) -> None:
     """Serve the HTTP API over a data folder."""
     from agent_memory.local import server
+    from agent_memory.local.browsers import is_loopback
     from agent_memory.runtime.observability import configure_logging
 
     configure_logging(sys.stderr)
     if reviewer or reviewer_model:
         _say("This build has no review yet: the reviewer is never called, and nothing is reviewed.")
+    known = _principals(principals) if principals else None
     try:
         listening = server.listen(host, port)
     except OSError as error:
         raise _failure(f"cannot listen on {host}:{port}: {error.strerror}") from error
-    server.serve(_opened(dev=dev, **folder), listening)
+    if known is None and not is_loopback(listening.getsockname()[0]):
+        _say("Without --principals nobody is asked who they are, and others than this machine can call.")
+    server.serve(_opened(dev=dev, rate=rate, **folder), listening, known)
 
 
 @main.command()
@@ -128,10 +153,22 @@ def version() -> None:
     click.echo(__version__)
 
 
+def _principals(file: Path) -> Any:
+    from agent_memory.local.principals import PrincipalsError, read_principals
+
+    try:
+        return read_principals(file)
+    except PrincipalsError as error:
+        raise _failure(f"cannot use {file}: {error}") from error
+    except OSError as error:
+        raise _failure(f"cannot use {file}: {error.strerror}") from error
+
+
 def _opened(
     *,
     data: Path,
     dev: bool,
+    rate: int = DEFAULT_CALLS_PER_SECOND,
     embedder: str,
     embedder_model: str | None,
     embedder_dimensions: int | None,
@@ -141,6 +178,7 @@ def _opened(
     from agent_memory.domain.errors import AgentMemoryError
     from agent_memory.local.edition import Edition
     from agent_memory.local.embedding import make_embedder
+    from agent_memory.runtime.rates import Rates
     from agent_memory.runtime.settings import SettingsError, embedder_settings
 
     def embedder_of(path: Path) -> Embedder:
@@ -151,7 +189,7 @@ def _opened(
         settings = embedder_settings(
             embedder, model=embedder_model, dimensions=embedder_dimensions, min_score=embedder_min_score
         )
-        return Edition(data, embedder_of, dev=dev)
+        return Edition(data, embedder_of, dev=dev, rates=Rates(rate))
     except SettingsError as error:
         raise click.UsageError(str(error)) from error
     except FolderInUse as error:

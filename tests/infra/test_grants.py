@@ -13,13 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from templates import Template, listed, text
 
-from agent_memory.runtime.routes import ROUTES, Route
+from agent_memory.runtime.routes import ALL_AGENTS, PLATFORM_AGENT, ROUTES, Route
 from infra.grants import (
     ALL,
-    ALL_AGENTS,
     MAX_AGENTS,
     PLATFORM,
-    PLATFORM_AGENT,
     SELECT,
     Granter,
     GrantError,

@@ -15,8 +15,10 @@ from embedders import HashEmbedder
 
 from agent_memory.local.edition import Edition
 from agent_memory.local.gateway import Gateway
+from agent_memory.runtime.rates import Rates
 from agent_memory.runtime.shapes import Problem
 
+FASTER_THAN_US = 1_000_000  # calls a second: no test is refused for being quick
 EVERY_SCOPE = ["session", "workflow", "user", "agent"]
 NOWHERE = "01HZZZZZZZZZZZZZZZZZZZZZZZ"  # the form of an id that nothing has
 
@@ -139,7 +141,7 @@ class running:
     """An edition at work over a folder, with the dev switches and an embedder without meaning."""
 
     def __init__(self, path: Path, make_embedder: Callable[[Path], Any] | None = None, *, dev: bool = True) -> None:
-        self.edition = Edition(path, make_embedder or (lambda _: HashEmbedder()), dev=dev)
+        self.edition = Edition(path, make_embedder or (lambda _: HashEmbedder()), dev=dev, rates=Rates(FASTER_THAN_US))
 
     def __enter__(self) -> Edition:
         self.edition.start()

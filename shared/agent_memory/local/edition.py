@@ -13,6 +13,7 @@ from agent_memory.domain.errors import AgentMemoryError
 from agent_memory.domain.ports import Clock, Embedder, SearchIndex, Table
 from agent_memory.operations.services import Services
 from agent_memory.runtime import observability as log
+from agent_memory.runtime.rates import Rates
 from agent_memory.runtime.wiring import Wired, in_turn, services_of, use
 
 from .clock import AdvancedClock
@@ -29,8 +30,16 @@ class Edition:
     """Opens the folder, and works from `start` to `stop`. make_embedder: called once the folder is held, since it may
     take seconds. Raises `FolderInUse`."""
 
-    def __init__(self, path: Path, make_embedder: Callable[[Path], Embedder], *, dev: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        make_embedder: Callable[[Path], Embedder],
+        *,
+        dev: bool = False,
+        rates: Rates | None = None,
+    ) -> None:
         self._folder = Folder(path)
+        self._rates = rates or Rates()
         embedder = make_embedder(path)
         self.index = self._folder.index(embedder)
         self._sweeper = Sweeper(self._purge, self._is_paused)
@@ -41,7 +50,7 @@ class Edition:
 
     def start(self) -> None:
         """From now on handlers work with it, and the index follows the table."""
-        use(Wired(self.services, NAME))
+        use(Wired(self.services, NAME, rates=self._rates))
         if not self.index.whole:
             self._builder.start()
         self._feed.start()

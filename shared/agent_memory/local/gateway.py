@@ -20,44 +20,56 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agent_memory.domain.errors import AgentMemoryError, Fault, Forbidden, InvalidRequest, Unavailable
+from agent_memory.domain.errors import (
+    AgentMemoryError,
+    Fault,
+    Forbidden,
+    InvalidRequest,
+    Unauthenticated,
+    Unavailable,
+)
+from agent_memory.runtime import routes
 from agent_memory.runtime.calls import Answer
 from agent_memory.runtime.http import no_route, proxy_answer
 from agent_memory.runtime.problems import problem
-from agent_memory.runtime.routes import MAX_BODY_BYTES, ROUTES
+from agent_memory.runtime.routes import MAX_BODY_BYTES
 
 from . import dev
 from .browsers import is_foreign
+from .principals import Principals
 
 THREADS = 32  # calls at a time; the rest wait in line
 DRAINED_BYTES = 32 * 1024 * 1024  # of a body that is too large: read to its end, so that its sender sees the answer
-CALLER = "local"  # without --principals everyone on this machine has all grants
+CALLER = "local"  # without principals everyone on this machine has all grants
 
-_FUNCTIONS: dict[str, dict[str, str]] = {}  # by resource and method
-for _route in ROUTES:
-    _FUNCTIONS.setdefault(_route.resource, {})[_route.method] = _route.function
+_ROUTES: dict[str, dict[str, routes.Route]] = {}  # by resource and method
+for _route in routes.ROUTES:
+    _ROUTES.setdefault(_route.resource, {})[_route.method] = _route
 
 Serve = Callable[[Request, str, str], Awaitable[Response]]
 LambdaHandler = Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
 
 
 class Gateway:
-    """switches: the dev switches; None: their paths do not exist. loopback: whether it is reached from this machine
-    alone."""
+    """switches: the dev switches, which ask nobody for a token; None: their paths do not exist. principals: who may
+    call, None: whoever can, with all grants. loopback: whether it is reached from this machine alone."""
 
-    def __init__(self, switches: dev.Switches | None = None, *, loopback: bool = True) -> None:
+    def __init__(
+        self, switches: dev.Switches | None = None, *, principals: Principals | None = None, loopback: bool = True
+    ) -> None:
+        self._principals = principals
         self._loopback = loopback
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
-        self._handlers = {name: _handler(name) for name in {route.function for route in ROUTES}}
+        self._handlers = {name: _handler(name) for name in {route.function for route in routes.ROUTES}}
         self._switches = switches
         self._running = 0
         self._counting = Lock()
 
     def app(self) -> ASGIApp:
-        routes: list[BaseRoute] = [Route(resource, self._endpoint(self._serve, resource)) for resource in _FUNCTIONS]
+        paths: list[BaseRoute] = [Route(resource, self._endpoint(self._serve, resource)) for resource in _ROUTES]
         if self._switches:
-            routes += [Route(f"/v1/dev/{name}", self._endpoint(self._switch, name)) for name in (*dev.NAMES, "nothing")]
-        return _by_raw_path(Router(routes, redirect_slashes=False, default=self._endpoint(self._no_route, "")))
+            paths += [Route(f"/v1/dev/{name}", self._endpoint(self._switch, name)) for name in (*dev.NAMES, "nothing")]
+        return _by_raw_path(Router(paths, redirect_slashes=False, default=self._endpoint(self._no_route, "")))
 
     def _endpoint(self, serve: Serve, name: str) -> _Endpoint:
         return _Endpoint(serve, name, self._loopback)
@@ -68,15 +80,27 @@ class Gateway:
         return self._running == 0
 
     async def _serve(self, request: Request, resource: str, request_id: str) -> Response:
-        function = _FUNCTIONS[resource].get(request.method)
-        if function is None:
-            return _response(proxy_answer(no_route(resource, request_id), request_id))
+        route = _ROUTES[resource].get(request.method)
         body = await _body(request)
         try:
-            event = event_of(request, resource, body, request_id)
-        except UnicodeDecodeError:
-            return _refused(InvalidRequest("The query string takes UTF-8.", faults=[_QUERY_FAULT]), request_id)
-        return _response(await self._in_thread(self._handlers[function], event, None))
+            caller = self._caller(request, route)
+            event = event_of(request, resource, body, request_id, caller)
+        except Unauthenticated as error:
+            return _refused(error, request_id, {"WWW-Authenticate": "Bearer"})
+        except (Forbidden, InvalidRequest) as error:
+            return _refused(error, request_id)
+        if route is None:
+            return _response(proxy_answer(no_route(resource, request_id), request_id))
+        return _response(await self._in_thread(self._handlers[route.function], event, None))
+
+    def _caller(self, request: Request, route: routes.Route | None) -> str:
+        """The name of who calls, once the route is open to it: nothing of the request is looked at before (GR-5)."""
+        if self._principals is None:
+            return CALLER
+        principal = self._principals.of(request.headers.get("authorization"))
+        if route is not None:
+            principal.check(route, request.path_params.get("agent"))
+        return principal.name
 
     async def _switch(self, request: Request, name: str, request_id: str) -> Response:
         if name == "nothing" and request.method == "GET":
@@ -157,12 +181,11 @@ async def _body(request: Request) -> bytes:
     return bytes(kept)
 
 
-def event_of(request: Request, resource: str, body: bytes, request_id: str) -> dict[str, Any]:
-    """The request as API Gateway (REST, Lambda proxy) hands it over. Raises `UnicodeDecodeError` for a query string
-    that is no UTF-8."""
+def event_of(request: Request, resource: str, body: bytes, request_id: str, caller: str) -> dict[str, Any]:
+    """The request as API Gateway (REST, Lambda proxy) hands it over. Raises `InvalidRequest` for a query string that is
+    no UTF-8."""
     query: dict[str, list[str]] = {}
-    pairs = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="strict")
-    for name, value in pairs:
+    for name, value in _pairs(request):
         query.setdefault(name, []).append(value)
     try:
         text, encoded = body.decode(), False
@@ -177,15 +200,21 @@ def event_of(request: Request, resource: str, body: bytes, request_id: str) -> d
         "pathParameters": request.path_params or None,
         "body": text or None,
         "isBase64Encoded": encoded,
-        "requestContext": {"requestId": request_id, "identity": {"userArn": CALLER}},
+        "requestContext": {"requestId": request_id, "identity": {"userArn": caller}},
     }
 
 
-_QUERY_FAULT = Fault("", "invalid_request", "takes a query string in UTF-8")
+def _pairs(request: Request) -> list[tuple[str, str]]:
+    given = request.scope["query_string"].decode("latin-1")
+    try:
+        return parse_qsl(given, keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError as error:
+        fault = Fault("", "invalid_request", "takes a query string in UTF-8")
+        raise InvalidRequest("The query string takes UTF-8.", faults=[fault]) from error
 
 
-def _refused(error: AgentMemoryError, request_id: str) -> Response:
-    return _response(proxy_answer(problem(error, request_id), request_id))
+def _refused(error: AgentMemoryError, request_id: str, headers: Mapping[str, str] | None = None) -> Response:
+    return _response(proxy_answer(problem(error, request_id, headers), request_id))
 
 
 def _response(answer: Mapping[str, Any]) -> Response:

@@ -14,6 +14,7 @@ import uvicorn
 from .browsers import is_loopback
 from .edition import Edition
 from .gateway import Gateway
+from .principals import Principals
 from .protocol import Protocol
 
 ANSWERING_S = 3  # for what is in flight when asked to leave; with all else it leaves within 5 s
@@ -55,10 +56,11 @@ def url_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve(edition: Edition, listening: socket.socket) -> None:
-    """Answer until SIGTERM or Ctrl-C, then finish what is in flight."""
+def serve(edition: Edition, listening: socket.socket, principals: Principals | None = None) -> None:
+    """Answer until SIGTERM or Ctrl-C, then finish what is in flight. principals: who may call, None: whoever can."""
     url = url_of(listening)
-    gateway = Gateway(edition.switches, loopback=is_loopback(listening.getsockname()[0]))
+    loopback = is_loopback(listening.getsockname()[0])
+    gateway = Gateway(edition.switches, principals=principals, loopback=loopback)
     config = uvicorn.Config(
         gateway.app(),
         http=Protocol,

@@ -36,6 +36,7 @@ from .lambda_handler import lambda_handler
 from .problems import problem
 from .requests import body_of, query_of
 from .routes import ROUTES, Route, methods_of
+from .wiring import rates
 
 Event = Mapping[str, Any]
 Operation = Callable[[Call], Answer]
@@ -76,6 +77,7 @@ def _answer(
         route = routes.get((event["httpMethod"], event["resource"]))
         if route is None:
             return no_route(event["resource"], request_id)
+        _check_rate(event)
         return operations[route.operation](call_of(route, event))
     except AgentMemoryError as error:
         if isinstance(error, Unavailable):
@@ -84,6 +86,13 @@ def _answer(
     except Exception as error:  # the outermost edge: no caller is shown a stack trace, and someone must learn of it
         log.error("unexpected error", request_id=request_id, **log.where(error))
         return problem(Unavailable(), request_id)
+
+
+def _check_rate(event: Event) -> None:
+    """Before the body is parsed: a call that is refused should cost next to nothing. Raises `Throttled`."""
+    agent = (event.get("pathParameters") or {}).get("agent")
+    if agent and is_agent_id(agent):
+        rates().take(agent)
 
 
 def no_route(resource: str | None, request_id: str) -> Answer:

@@ -16,8 +16,10 @@ EMBEDDER = "AGENT_MEMORY_EMBEDDER"
 EMBEDDER_MODEL = "AGENT_MEMORY_EMBEDDER_MODEL"
 EMBEDDER_DIMENSIONS = "AGENT_MEMORY_EMBEDDER_DIMENSIONS"
 EMBEDDER_MIN_SCORE = "AGENT_MEMORY_EMBEDDER_MIN_SCORE"
+CALLS_PER_SECOND = "AGENT_MEMORY_CALLS_PER_SECOND"  # of one agent, above which it is answered 429
 OPENAI_API_KEY = "OPENAI_API_KEY"  # as every client of such servers reads it
 
+DEFAULT_CALLS_PER_SECOND = 200
 DEFAULT_EMBEDDER = "bedrock:amazon.titan-embed-text-v2:0"
 
 
@@ -44,6 +46,7 @@ class Settings:
     opensearch_signed: str | None
     embedder: EmbedderSettings
     openai_api_key: str | None = field(default=None, repr=False)
+    calls_per_second: int = DEFAULT_CALLS_PER_SECOND
 
 
 def settings_of(environment: Mapping[str, str]) -> Settings:
@@ -60,6 +63,7 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
             min_score=_number(environment, EMBEDDER_MIN_SCORE, float),
         ),
         openai_api_key=environment.get(OPENAI_API_KEY) or None,
+        calls_per_second=_calls_per_second(environment),
     )
 
 
@@ -86,6 +90,13 @@ def _required(environment: Mapping[str, str], name: str) -> str:
     if value := environment.get(name):
         return value
     raise SettingsError(f"The environment variable {name} is not set.")
+
+
+def _calls_per_second(environment: Mapping[str, str]) -> int:
+    calls = _number(environment, CALLS_PER_SECOND, int)
+    if calls is not None and calls < 1:
+        raise SettingsError(f"The environment variable {CALLS_PER_SECOND} takes 1 or more.")
+    return calls or DEFAULT_CALLS_PER_SECOND
 
 
 def _number(environment: Mapping[str, str], name: str, kind: type[N]) -> N | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from agent_memory.store.records import Records
 from agent_memory.store.sessions import Sessions
 from agent_memory.store.turns import Turns
 
+from .rates import Rates
 from .settings import EmbedderSettings, Settings, SettingsError, settings_of
 
 if TYPE_CHECKING:
@@ -44,9 +45,11 @@ class Wired:
     services: Services
     edition: str
     replaceable: Callable[[], Replaceable] | None = None
+    rates: Rates = field(default_factory=Rates)
 
 
 _wired: Wired | None = None
+_unwired_rates = Rates()
 _making = Lock()
 
 
@@ -62,6 +65,11 @@ def wired() -> Wired:
 
 def services() -> Services:
     return wired().services
+
+
+def rates() -> Rates:
+    """Those of this process, also of one that cannot be wired."""
+    return _wired.rates if _wired else _unwired_rates
 
 
 def use(given: Wired | None) -> None:
@@ -130,7 +138,8 @@ def _in_aws(settings: Settings) -> Wired:
     def index() -> OpenSearchIndex:
         return _opensearch_index(settings, embedder)
 
-    return Wired(services_of(table, _LaterIndex(index), embedder, together=at_once), "aws", index)
+    ports = services_of(table, _LaterIndex(index), embedder, together=at_once)
+    return Wired(ports, "aws", index, Rates(settings.calls_per_second))
 
 
 def _opensearch_index(settings: Settings, embedder: Embedder) -> OpenSearchIndex:
