@@ -26,6 +26,7 @@ from .services import Services
 from .staged import View, staged_view
 
 Outcome = Literal["completed", "failed"]
+_MESSAGES_BESIDE = 3_000_000  # bytes of messages that leave room for all changes in a transaction of 4 MB
 _TRIES = 64  # each lost try is another writer that was faster, of this turn or of a record that it changes (TU-8): more
 # than the calls that a server carries out at once, so that the slowest of them comes through
 
@@ -81,7 +82,7 @@ def _standing(turn: Turn, outcome: Outcome) -> Turn:
 def _commit(services: Services, turn: Turn, ended: Turn, messages: list[dict[str, Any]], also: Also[Turn]) -> Turn:
     """One transaction: the turn, its messages and transcript, every record it changes, on the condition that nothing of
     it has changed since it was read. Where messages of many chunks meet many changes they do not fit one (DynamoDB
-    takes a hundred actions): then the turn is ending first, with its messages, and commits in a second one."""
+    takes a hundred actions and 4 MB): then the turn is ending first, with its messages, and commits in a second."""
     turns = services.turns
     entered = Entered(turn, configuration(services, turn).config, first=turn.sequence + 1)
     view = staged_view(services, entered)
@@ -101,12 +102,13 @@ def _commit(services: Services, turn: Turn, ended: Turn, messages: list[dict[str
     writes = [
         turns.change(turn, committed),
         turns.closed(turn.turn_id),
+        *turns.no_longer_ending(turn),
         turns.nothing_staged_behind(turn, len(view.log)),
         *turns.events(turn, ended.sequence + 1, events),
         *commit_writes(view.settled, view.fingerprints, services.ids.new(now)),
         *also(committed),
     ]
-    if len(writes) + len(said) > MAX_ACTIONS:
+    if len(writes) + len(said) > MAX_ACTIONS or sum(len(put.item["packed"]) for put in said) > _MESSAGES_BESIDE:
         ending = replace(ended, status=TurnStatus.ENDING, outcome="completed", ended_at=written(now))
         fence = turns.nothing_staged_behind(turn, len(view.log))
         turns.transact([turns.change(turn, ending), turns.ending(turn), fence, *said])

@@ -14,6 +14,7 @@ from agent_memory.domain.errors import EmbedderUnavailable, Unavailable
 from agent_memory.domain.parts import parts, record_text
 from agent_memory.domain.ports import IndexEntry, Key
 from agent_memory.domain.records import Record, Status, searchable_text
+from agent_memory.domain.scopes import Place
 from agent_memory.domain.vectors import packed
 from agent_memory.store.keys import UNINDEXED, memory_partition
 from agent_memory.store.records import Stored
@@ -51,7 +52,9 @@ def index_commits(services: Services, commits: Sequence[Key]) -> Indexed:
     standing = services.records.commits(commits)
     places = {id: place for commit in standing for id, place in commit.places.items()}
     stored = services.records.stored(places, services.embedder.model)
-    refused, unembedded = _tell(services, stored)
+    there = {one.record.id for one in stored}
+    gone = {id: stamp for commit in standing for id, stamp in commit.gone.items() if id not in there}
+    refused, unembedded = _tell(services, stored, [_tombstone(id, places[id], stamp) for id, stamp in gone.items()])
     services.records.indexed(standing, refused)
     return Indexed(len(standing), refused, unembedded)
 
@@ -97,14 +100,14 @@ def rebuild(services: Services, agent_id: str, *, before: str | None = None) -> 
         yield len(stored), before
 
 
-def _tell(services: Services, stored: Sequence[Stored]) -> tuple[dict[str, str], int]:
+def _tell(services: Services, stored: Sequence[Stored], gone: Sequence[IndexEntry] = ()) -> tuple[dict[str, str], int]:
     try:
         stored, unembedded = _embedded(services, stored), 0
     except EmbedderUnavailable:
         waiting = {one.record.id: one.record.place for one in stored if _is_live(one.record) and not one.vectors}
         services.records.wait_for_embedding(waiting)
         unembedded = len(waiting)
-    return services.index.apply([_entry(one) for one in stored]), unembedded
+    return services.index.apply([*(_entry(one) for one in stored), *gone]), unembedded
 
 
 def _embedded(services: Services, stored: Sequence[Stored]) -> list[Stored]:
@@ -126,7 +129,7 @@ def _entry(stored: Stored) -> IndexEntry:
     stamp = 2 * record.stamp + (1 if stored.vectors else 0)
     partition, agent_id = memory_partition(record.place), record.place.agent_id or ""
     if not _is_live(record):
-        return IndexEntry(record.id, partition, agent_id, stamp, live=False)
+        return _tombstone(record.id, record.place, record.stamp)
     return IndexEntry(
         record.id,
         partition,
@@ -138,6 +141,10 @@ def _entry(stored: Stored) -> IndexEntry:
         words=words.tokens(searchable_text(record)),
         vectors=stored.vectors,
     )
+
+
+def _tombstone(id: str, place: Place, stamp: int) -> IndexEntry:
+    return IndexEntry(id, memory_partition(place), place.agent_id or "", 2 * stamp, live=False)
 
 
 def _id(commit: Key) -> str:

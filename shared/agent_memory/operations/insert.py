@@ -76,7 +76,7 @@ def insert(
         settled = _settled(services, draft, config, turn_ids)
         inserted = Inserted(settled.after[record.id])
         writes = commit_writes(settled, {record.id: fingerprint}, services.ids.new(now))
-        staged = services.records.stage(record, vectors, services.embedder.model)
+        staged = services.records.stage(record, vectors, services.embedder.model, fingerprint)
         try:
             services.turns.transact([*writes, *staged, *also(inserted)])
         except ConditionFailed:

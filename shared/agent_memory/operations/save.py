@@ -66,7 +66,8 @@ def add(
             return Added(twin, True, usage)
         save, will_be = _meeting(services, entered, view, Save(record, places, fingerprint))
         added = Added(will_be, False, usage)
-        staged = [*services.records.stage(record, vectors, services.embedder.model), *also(added)]
+        puts = services.records.stage(record, vectors, services.embedder.model, fingerprint)
+        staged = [*puts, *also(added)]
         if _stage(services, entered, view, save, staged):
             return added
         view = staged_view(services, entered)

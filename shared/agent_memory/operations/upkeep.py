@@ -14,7 +14,7 @@ from agent_memory.domain.floor import MEASURED, measured_floor
 from agent_memory.domain.turns import TurnStatus, as_of, rollback_event, times_out_at
 from agent_memory.store import keys
 
-from .end import forget
+from .end import end, forget
 from .index import Indexed, embed_waiting, index_each
 from .services import Services
 
@@ -36,6 +36,17 @@ def time_out(services: Services, has_time: HasTime) -> int:
                 return done
             seen.add(turn_id)
             done += _time_out(services, agent_id, turn_id)
+    return done
+
+
+def resume(services: Services, has_time: HasTime) -> int:
+    """Commit turns whose end was cut off between its two transactions; gives how many. Those that others are at are
+    left to them."""
+    done = 0
+    for agent_id, turn_id in services.turns.all_ending(limit=PAGE):
+        if not has_time():
+            break
+        done += end(services, agent_id, turn_id, outcome="completed").by_this_call
     return done
 
 

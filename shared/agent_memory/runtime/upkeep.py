@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from agent_memory.domain.errors import Unavailable
 from agent_memory.domain.times import written
 from agent_memory.operations import upkeep
+from agent_memory.operations.expire import remove_expired
 from agent_memory.operations.reindex import ensure_index
 from agent_memory.operations.services import Services
 from agent_memory.operations.status import owed
@@ -54,6 +55,16 @@ def _time_out(services: Services, has_time: HasTime) -> None:
         metrics.write({metrics.TIMED_OUT: turns})
 
 
+def _resume(services: Services, has_time: HasTime) -> None:
+    if turns := upkeep.resume(services, has_time):
+        log.info("ends resumed", turns=turns)
+
+
+def _expire(services: Services, has_time: HasTime) -> None:
+    if records := remove_expired(services, has_time):
+        log.info("records removed", records=records)
+
+
 def _index(services: Services, has_time: HasTime) -> None:
     make = wired().replaceable
     if make and not make().exists() and services.agents.exist():
@@ -81,6 +92,8 @@ def _floor(services: Services, _: HasTime) -> None:
 JOBS: Mapping[str, Job] = {
     "backlog": _measure,
     "turns": _time_out,
+    "ends": _resume,
+    "expired": _expire,
     "index": _index,
     "drain": _drain,
     "embed": _embed,

@@ -12,6 +12,7 @@
 | | | `H#<fingerprint>#<id>` | that the record brought exactly these fields |
 | | | `N#<commit>` | not yet indexed: the ids that one commit changed here |
 | | `#unindexed`, shard | `U#<commit>` | the same for all places of the commit: what the stream tells the index of |
+| | `#expiring`, shard | `<end>#<id>` | a record that ends by itself, and where it lies |
 | | `#unembedded` | `<id>` | a record that waits for the model; the index has it by its words alone |
 | | agent or `#platform` | `I#<id>` | pointer from a record's id to its place |
 | | agent | `N#<commit>` | of one commit: what the index refused, in whatever place |
@@ -33,6 +34,7 @@
 | | agent, `#sessions` | `<turn>` | the session that the turn was the first of |
 | | agent, user | `S#<turn>` | the same, of sessions in which the user had a turn |
 | | agent, `#calls` | `<id>` | an execution, or a call that was none: where it stands, what it cost |
+| | `#ending` | `<turn>` | that the turn is ended and not yet committed |
 | | `#open`, shard | `<turn>` | that the turn is open, and of which agent: what may time out |
 
 The partition is the border between owners: `memory_partition` alone builds it. Ids escape `#` and `%`, so none can
@@ -162,6 +164,19 @@ def open_partition(shard: int) -> str:
 
 def unindexed_partition(shard: int) -> str:
     return f"#unindexed#{shard}"
+
+
+def expiring(ends_at: str, id: str) -> Key:
+    """ends_at: in UTC with milliseconds, so that text sorts as time does."""
+    return Key("memory", expiring_partition(ord(id[-1]) % SHARDS), f"{ends_at}#{id}")
+
+
+def expiring_partition(shard: int) -> str:
+    return f"#expiring#{shard}"
+
+
+def ending_turn(turn_id: str) -> Key:
+    return Key("execution", "#ending", turn_id)
 
 
 def unembedded(id: str) -> Key:

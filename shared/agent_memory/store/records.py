@@ -8,7 +8,7 @@ Reads give `Record`s whatever their expiry: `is_active` is the reader's to ask. 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 
@@ -18,8 +18,9 @@ from agent_memory.domain.scopes import Place
 from agent_memory.domain.staging import Board, Hidden, Keyed, Noted
 from agent_memory.domain.ulids import made_at
 
-from . import keys
+from . import keys, removal
 from .record_items import record_of
+from .removal import Due
 
 BACKLOG = 100  # unindexed changes of one place that a search ranks along (RK-8)
 _VECTORS = 500  # of a page: .8 MB of 384 dimensions
@@ -28,10 +29,11 @@ TWINS = 20  # equal records that are looked at: nearly always the newest is the 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What one commit changed, and no search shows yet: ids by place."""
+    """What one commit changed, and no search shows yet: ids by place. gone: stamps of records that were removed."""
 
     id: str
     changed: Mapping[Place, Sequence[str]]
+    gone: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def since(self) -> datetime:
@@ -171,10 +173,11 @@ class Records:
 
     # -- writing
 
-    def stage(self, record: Record, vectors: Sequence[bytes], model: str) -> list[Put]:
-        """What lies in the memory table before the commit, which has no room for it: the pointer, and the vectors. Both
-        lead to nothing while the record itself is not there."""
+    def stage(self, record: Record, vectors: Sequence[bytes], model: str, fingerprint: str | None = None) -> list[Put]:
+        """What lies in the memory table before the commit, which has no room for it: the pointer, the vectors, and when
+        it ends. All lead to nothing while the record itself is not there."""
         puts = [Put(keys.pointer(record.place.agent_id, record.id), _pointer(record.place))]
+        puts += removal.note(record, fingerprint)
         return [*puts, *([_vector_put(record.place, record.id, vectors, model)] if vectors else [])]
 
     def forget(self, places: Mapping[str, Place], model: str) -> list[Delete]:
@@ -184,6 +187,23 @@ class Records:
 
     def put_vectors(self, places: Mapping[str, Place], vectors: Mapping[str, Sequence[bytes]], model: str) -> None:
         self._table.write_many([_vector_put(places[id], id, parts, model) for id, parts in vectors.items() if parts])
+
+    # -- removing
+
+    def due(self, now: datetime, *, limit: int) -> list[Due]:
+        """Records whose time is over, the oldest of each shard of their list."""
+        return removal.due(self._table, now, limit=limit)
+
+    def remove(self, record: Record, one: Due, model: str, commit_id: str, now: datetime) -> None:
+        """Raises `ConditionFailed` where it was changed meanwhile."""
+        keyed = [(record.place, record.memory_key)] if record.memory_key else []
+        looked = self.look({}, keyed, [record.place])
+        own = {key for key, holder in looked.holders.items() if holder == record.id}
+        self._table.transact(removal.writes(record, one, own, looked.boards[record.place], model, commit_id, now))
+
+    def strike_off(self, one: Due) -> None:
+        """A record that never came to be."""
+        self._table.write_many([Delete(one.key)])
 
     # -- indexing
 
@@ -223,7 +243,7 @@ class Records:
 
 def _commit(row: Row) -> Commit:
     changed = {keys.place_of(partition): ids for partition, ids in row.item["changed"].items()}
-    return Commit(row.key.sort.split("#")[1], changed)
+    return Commit(row.key.sort.split("#")[1], changed, row.item.get("gone", {}))
 
 
 def _refused(commit: Commit, refused: Collection[str]) -> list[Put]:

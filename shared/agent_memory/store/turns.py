@@ -106,7 +106,15 @@ class Turns:
 
     def ending(self, turn: Turn) -> Put:
         """Goes with the write that ends a turn without committing it yet: upkeep goes on where the caller does not."""
-        return Put(keys.open_turn(turn.turn_id), {"agent_id": turn.agent_id, "ending": True})
+        return Put(keys.ending_turn(turn.turn_id), {"agent_id": turn.agent_id})
+
+    def no_longer_ending(self, turn: Turn) -> list[Delete]:
+        return [Delete(keys.ending_turn(turn.turn_id))] if turn.status is TurnStatus.ENDING else []
+
+    def all_ending(self, *, limit: int) -> list[tuple[str, str]]:
+        """(agent, turn), oldest first."""
+        rows = self._table.query("execution", keys.ending_turn("").partition, limit=limit)
+        return [(row.item["agent_id"], row.key.sort) for row in rows]
 
     def longest_open(self, *, limit: int) -> list[tuple[str, str]]:
         """(agent, turn) of open turns, the oldest `limit` of each shard, oldest first."""
