@@ -3,53 +3,18 @@
 What keys, pins, preview and constraints add is in `test_settling_keys.py` and `test_settling_preview.py`.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from staged_items import AGENT, BY, NOW, SESSION, record, rules, save, settled
 
 from agent_memory.domain.needs import needs
-from agent_memory.domain.records import Record, Status, Version
+from agent_memory.domain.records import Status
 from agent_memory.domain.scopes import Place, Scope
-from agent_memory.domain.settling import Rules, settle
-from agent_memory.domain.staging import Remove, Save, Standing
+from agent_memory.domain.staging import Remove, Standing
 from agent_memory.domain.times import written
-
-NOW = datetime(2026, 5, 12, 8, tzinfo=UTC)
-SESSION = Place(Scope.SESSION, "support", "s-1")
-USER = Place(Scope.USER, "support", "u-1")
-AGENT = Place(Scope.AGENT, "support")
-BY = {"turn_id": "other"}
-
-
-def record(id, *, place=SESSION, status=Status.ACTIVE, replaced_by=None, replaces=(), kind="fact", expires_at=None):
-    first = Version(1, Status.ACTIVE, written(NOW), BY)
-    later = () if status is Status.ACTIVE else (Version(2, status, written(NOW), BY, replaced_by),)
-    return Record(
-        id,
-        place,
-        f"Summary of {id}.",
-        kind,
-        written(NOW),
-        "tool",
-        (first, *later),
-        replaces=replaces,
-        expires_at=expires_at,
-    )
-
-
-def save(id, *replaces, place=SESSION, kind="fact"):
-    new = record(id, place=place, replaces=replaces, kind=kind)
-    return Save(new, dict.fromkeys(replaces, SESSION), fingerprint=id)
-
-
-def rules(reachable=(SESSION, USER, AGENT), broader=()):
-    return Rules(visible=(SESSION, USER, AGENT), reachable=reachable, is_broader=lambda record: record.kind in broader)
-
-
-def settled(log, *present, **given):
-    return settle(log, Standing(records={r.id: r for r in present}), rules(**given), NOW)
 
 
 @pytest.mark.rule("RC-5", "TU-1")
@@ -84,7 +49,7 @@ def test_a_replace_follows_its_target_to_what_took_its_place():
 )
 def test_a_replace_follows_no_further_than_the_turn_could_have_named(heir):
     old = record("old", status=Status.SUPERSEDED, replaced_by="heir")
-    result = settled([save("new", "old")], old, heir, reachable=(SESSION, AGENT), broader={"constraint"})
+    result = settled([save("new", "old")], old, heir, reachable=(SESSION, AGENT))
     assert result.after["new"].replaces == ()
     assert "heir" not in result.after
     assert [c["outcome"] for c in result.conflicts] == ["saved_alone"]
