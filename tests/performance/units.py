@@ -222,8 +222,8 @@ def _told(table: SqliteTable) -> list[Key]:
     return [row.key for row in rows]
 
 
-def _turn(bench: Bench, records: Sequence[Mapping[str, str]]) -> tuple[str, str]:
-    """Take the example turn with these records; gives its id and the last record's."""
+def _turn(bench: Bench, records: Sequence[Mapping[str, str]]) -> tuple[str, str, str]:
+    """Take the example turn with these records; gives its path, the last record's id, and that of its execution."""
     begun = bench.call("begin", "POST", "/turns", {"session_id": "s-1", "user_id": USER})
     turn = f"/turns/{begun['turn_id']}"
     bench.call("recall", "POST", f"{turn}/recall", {"query": query_of(1)})
@@ -233,13 +233,18 @@ def _turn(bench: Bench, records: Sequence[Mapping[str, str]]) -> tuple[str, str]
     id = added["output"]["memories"][0]["id"]
     bench.call("tools/read_memory", "POST", f"{turn}/tools/read_memory", {"input": {"id": id}})
     bench.call("messages, 6", "POST", f"{turn}/messages", {"messages": messages_of(len(bench.spent))})
+    bench.call("judgements", "POST", f"{turn}/judgements", {"verdict": "rejected", "feedback": "Ask first."})
     bench.call("end, 1 record", "POST", f"{turn}/end", {"outcome": "completed"})
-    return turn, id
+    return turn, id, added["tool_execution_id"]
 
 
-def _read(bench: Bench, turn: str, record: str) -> None:
+def _read(bench: Bench, turn: str, record: str, execution: str) -> None:
     bench.call("GET turn", "GET", turn)
     bench.call("GET transcript", "GET", f"{turn}/transcript")
+    bench.call("GET execution", "GET", f"/executions/{execution}")
+    bench.call("GET turns, 10", "GET", "/turns?limit=10")
+    bench.call("GET sessions", "GET", "/sessions")
+    bench.call("GET usage", "GET", "/usage")
     bench.call("GET memories, 50", "GET", "/memories?limit=50")
     bench.call("GET memories of a user, 50", "GET", f"/memories?user_id={USER}&limit=50")
     bench.call("GET memory", "GET", f"/memories/{record}")
