@@ -62,6 +62,19 @@ def test_an_operation_tells_what_it_takes_and_answers(route: Any) -> None:
 
 
 @pytest.mark.rule("IF-3", "CF-2")
+@pytest.mark.rule("IF-2", "IF-3")
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
+def test_every_post_takes_an_idempotency_key_and_nothing_else_does(route: Any) -> None:
+    operation = document()["paths"][route.resource][route.method.lower()]
+    takes = [parameter for parameter in operation["parameters"] if parameter["name"] == "Idempotency-Key"]
+    assert len(takes) == (route.method == "POST")
+    for status, answer in operation["responses"].items():
+        replayed = "Idempotency-Replayed" in answer.get("headers", {})
+        assert replayed == (route.method == "POST" and int(status) < 300)
+    told = " ".join(answer["description"] for answer in operation["responses"].values())
+    assert ("in_progress" in told, "idempotency_mismatch" in told) == (route.method == "POST",) * 2
+
+
 def test_fields_are_described_where_they_need_it() -> None:
     text = json.dumps(DOCUMENT)
     assert "only when facts from one session's data may inform all that read it" in text

@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 from agent_memory import __version__
 from agent_memory.domain.tools import TOOLS
 
-from . import problems
+from . import problems, receipts
 from .requests import NoQuery, Query
 from .routes import ROUTES, Route
 from .shapes import ANSWERS, Problem
@@ -30,7 +30,27 @@ _PATH: dict[str, Schema] = {
 }
 _EVERYWHERE = (400, 401, 403, 404, 405, 413, 429, 503)
 _ETAG = {"ETag": {"description": "The version, quoted.", "schema": {"type": "string"}}}
-_WITH_ETAG = frozenset({"configure", "get_config", "get_memory"})
+_WITH_ETAG = frozenset(
+    {
+        "configure",
+        "get_config",
+        "get_memory",
+        "insert_memory",
+        "delete_memory",
+        "restore_memory",
+        "get_platform_memory",
+        "insert_platform_memory",
+        "delete_platform_memory",
+        "decide_platform_memory",
+    }
+)
+_REPLAYED = {
+    receipts.REPLAYED: {
+        "description": "`true`: the answer of the first call with this key.",
+        "schema": {"const": "true"},
+    }
+}
+_OF_KEYS = ("in_progress", "idempotency_mismatch")
 
 
 @cache
@@ -100,23 +120,26 @@ def _without_null(schema: Schema) -> Schema:
 
 
 def _in_headers(route: Route) -> list[Schema]:
-    if not route.conditional:
-        return []
-    described = {
-        "If-Match": 'The version to follow, quoted, such as "3".',
-        "If-None-Match": "`*`: only where there is none yet.",
-    }
+    text: Schema = {"type": "string"}
+    taken: dict[str, tuple[str, Schema]] = {}
+    if route.conditional:
+        taken["If-Match"] = 'The version to follow, quoted, such as "3".', text
+        taken["If-None-Match"] = "`*`: only where there is none yet.", text
+    if route.method == "POST":
+        told = "For 24 hours, the same key with an equal body is answered as the first time, and has no second effect."
+        taken[receipts.HEADER] = told, {"type": "string", "pattern": f"^{receipts.FORM}$"}
     return [
-        {"name": name, "in": "header", "required": False, "description": text, "schema": {"type": "string"}}
-        for name, text in described.items()
+        {"name": name, "in": "header", "required": False, "description": description, "schema": schema}
+        for name, (description, schema) in taken.items()
     ]
 
 
 def _successes(route: Route, named: dict[type[BaseModel], Schema]) -> dict[str, Any]:
     content = {"application/json": {"schema": named[ANSWERS[route.operation]]}}
-    headers = {"headers": _ETAG} if route.operation in _WITH_ETAG else {}
+    headers = (_ETAG if route.operation in _WITH_ETAG else {}) | (_REPLAYED if route.method == "POST" else {})
+    named_headers = {"headers": headers} if headers else {}
     return {
-        str(status): {"description": HTTPStatus(status).phrase, "content": content, **headers}
+        str(status): {"description": HTTPStatus(status).phrase, "content": content, **named_headers}
         for status in route.success
     }
 
@@ -124,7 +147,7 @@ def _successes(route: Route, named: dict[type[BaseModel], Schema]) -> dict[str, 
 def _problems(route: Route, reference: Schema) -> dict[str, Any]:
     content = {problems.CONTENT_TYPE: {"schema": reference}}
     codes: dict[int, list[str]] = {status: [] for status in _EVERYWHERE}
-    for code in route.codes:
+    for code in (*route.codes, *(_OF_KEYS if route.method == "POST" else ())):
         codes.setdefault(problems.status_of_code(code), []).append(code)
     return {
         str(status): {"description": _described(status, own), "content": content}

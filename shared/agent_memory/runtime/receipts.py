@@ -36,9 +36,8 @@ S = TypeVar("S", covariant=True)
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
+FORM = "[!-~]{1,128}"
 TAKES = "1 to 128 visible ASCII characters"
-
-_FORM = re.compile("[!-~]{1,128}")
 
 
 class Operation(Protocol[S]):
@@ -74,7 +73,7 @@ def once(call: Call, operation: Operation[R], answer: Callable[[R], Answer]) -> 
 
 def key_of(text: str, body: Any) -> IdempotencyKey | None:
     """The key with what it was sent with, None where the text is no key. body: JSON values."""
-    return IdempotencyKey(text, _hash([text, _canonical(body)])) if _FORM.fullmatch(text) else None
+    return IdempotencyKey(text, _hash([text, _canonical(body)])) if re.fullmatch(FORM, text) else None
 
 
 def asked_of(call: Call, key: IdempotencyKey) -> Asked:
