@@ -6,6 +6,7 @@ from typing import Any
 
 from agent_memory.domain.errors import NotFound
 
+from .enter import find_turn
 from .services import Services
 from .transcript import joined
 
@@ -19,6 +20,6 @@ def read_execution(services: Services, agent_id: str, id: str) -> dict[str, Any]
     execution = next((event for event in own if event["type"] == "execution"), None)
     if called is None or execution is None:
         raise NotFound("No such execution of this agent.")
-    (shown,) = joined(services, agent_id, [execution])
+    (shown,) = joined(services, find_turn(services, agent_id, called.turn_id), [execution])
     uses = [event for event in own if event["type"] == "output_use"]
     return {**shown, "turn_id": called.turn_id, "attempt": called.attempt, "output_uses": uses}

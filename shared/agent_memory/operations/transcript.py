@@ -9,10 +9,11 @@ from typing import Any
 from agent_memory.domain.cursors import cursor, number
 from agent_memory.domain.errors import InvalidRequest
 from agent_memory.domain.records import Record, view
-from agent_memory.domain.turns import Turn, rollback_event
+from agent_memory.domain.turns import Turn, TurnStatus, rollback_event
 
-from .enter import find_turn
+from .enter import Entered, configuration, find_turn
 from .services import Services
+from .staged import staged_view
 
 _LISTS = ("memories", "sources")  # of an execution's output
 
@@ -34,7 +35,7 @@ def transcript(
         events += _timeout(turn, behind, events)
     page = events[:limit]
     more = cursor(str(page[-1]["sequence"]), binding) if len(events) > limit else None
-    return {"turn_id": turn_id, "attempt": turn.attempt, "events": joined(services, agent_id, page), "next": more}
+    return {"turn_id": turn_id, "attempt": turn.attempt, "events": joined(services, turn, page), "next": more}
 
 
 def _timeout(turn: Turn, behind: int, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -52,10 +53,15 @@ def _behind(after: str | None, binding: Sequence[object]) -> int:
     return found
 
 
-def joined(services: Services, agent_id: str, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The events with the texts of the records that executions name, as far as they are still there."""
-    named = {entry["id"] for event in events for entry in _entries(event)}
-    records = services.records.read(services.records.locate(agent_id, named)) if named else {}
+def joined(services: Services, turn: Turn, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events of the attempt with the texts of the records that executions name, as far as they are there: committed,
+    or staged by the attempt while it is open."""
+    named = [entry for event in events for entry in _entries(event)]
+    located = services.records.locate(turn.agent_id, (entry["id"] for entry in named)) if named else {}
+    records = services.records.read(located) if located else {}
+    if turn.status is TurnStatus.OPEN and not all(_at(entry, records) for entry in named):
+        entered = Entered(turn, configuration(services, turn).config, first=0)
+        records = records | staged_view(services, entered).settled.after
     return [_with_text(event, records) for event in events]
 
 
@@ -72,7 +78,12 @@ def _with_text(event: dict[str, Any], records: dict[str, Record]) -> dict[str, A
 
 
 def _entry(entry: dict[str, Any], records: dict[str, Record]) -> dict[str, Any]:
-    """The record at that version. Of one that was staged and never committed nothing is left but id and version."""
-    record = records.get(entry["id"])
-    at = record.at(entry["version"]) if record else None
+    """The record at that version. Of one that is gone, and of one that was staged and came to nothing, id and version
+    are left."""
+    at = _at(entry, records)
     return {**entry, **view(at)} if at else {**entry, "erased": True}
+
+
+def _at(entry: dict[str, Any], records: dict[str, Record]) -> Record | None:
+    record = records.get(entry["id"])
+    return record.at(entry["version"]) if record else None
