@@ -39,6 +39,14 @@ def test_sessions_share_a_counter_only_if_they_are_one(session, other):
     assert (one == two) == (session == other)
 
 
+@pytest.mark.rule("SC-5")
+@given(ids, ids)
+def test_users_share_a_list_of_sessions_only_if_they_are_one(user, other):
+    one, two = (keys.users_session("support", id, "01H").partition for id in (user, other))
+    assert (one == two) == (user == other)
+    assert one not in {keys.call("support", "").partition, keys.session(TurnIds("support", other)).partition}
+
+
 def test_an_agents_own_partition_is_no_places_partition():
     assert "#" in keys.memory_partition(Place(Scope.AGENT, "support"))
     assert "#" not in keys.pointer("support", "01H").partition
