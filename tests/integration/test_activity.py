@@ -1,5 +1,7 @@
 """What agents did, listed and followed: agents, turns, sessions, executions, usage; and whose it is."""
 
+from dataclasses import replace
+
 import pytest
 from embedders import HashEmbedder
 from hypothesis import given, settings
@@ -15,6 +17,7 @@ from agent_memory.operations.sessions import list_sessions
 from agent_memory.operations.turn_list import TurnFilters, list_turns
 from agent_memory.operations.usage import usage
 from agent_memory.store import keys
+from agent_memory.store.turns import Turns
 
 rule = pytest.mark.rule
 
@@ -190,6 +193,38 @@ def test_sessions_are_found_by_id_and_by_every_user_who_had_a_turn(world):
     assert sessions(world, agent, session_id="ours", user_id="u2") == ["ours"]
     assert sessions(world, agent, session_id="mine", user_id="u2") == []
     assert sessions(world, agent, session_id="our") == []
+
+
+class Faster:
+    """A table before whose next transaction somebody else is faster."""
+
+    def __init__(self, table, other):
+        self._table, self._others = table, [other]
+
+    def __getattr__(self, name):
+        return getattr(self._table, name)
+
+    def transact(self, writes):
+        if self._others:
+            self._others.pop()()
+        self._table.transact(writes)
+
+
+@rule("TU-7")
+@pytest.mark.parametrize("is_new", [True, False])
+def test_turns_of_a_session_that_begin_at_once_are_all_counted_and_listed_for_their_users(world, is_new):
+    agent = world.configure()
+    if not is_new:
+        world.begin(agent, "ours", user_id="u")
+    begun = []
+    table = Faster(world.table, lambda: begun.append(world.begin(agent, "ours", user_id="v")))
+    slower = World(replace(world.services, turns=Turns(table)), world.table, world.clock, world.index)
+    begun.append(slower.begin(agent, "ours", user_id="u"))
+    assert [turn.state()["number"] for turn in begun] == ([1, 2] if is_new else [2, 3])
+    (session,) = list_sessions(world.services, agent)["sessions"]
+    assert session["turns"] == begun[-1].state()["number"]
+    assert session["last_turn_at"] == begun[-1].state()["started_at"]
+    assert sessions(world, agent, user_id="u") == sessions(world, agent, user_id="v") == ["ours"]
 
 
 @rule("TU-9")

@@ -220,12 +220,12 @@ def test_a_judgement_is_one_entry_and_one_transaction(counted):
     assert made == ["increment", "transact"]
 
 
-def test_an_execution_is_its_row_its_events_and_the_records_they_name(counted):
+def test_an_execution_is_its_row_its_events_its_turn_and_the_records_they_name(counted):
     world, calls = counted
     turn = warm(world)
     id = turn.recall("invoice")["tool_execution_id"]
     made = calls_of(calls, lambda: read_execution(world.services, turn.agent, id))
-    assert made == ["get", "get", "get_many", "get_many"]
+    assert made == ["get", "get", "get", "get_many", "get_many"]
 
 
 def test_a_page_of_turns_is_one_query_and_one_read_and_a_query_for_each_open_one(counted):
