@@ -9,6 +9,8 @@ from world import World
 from agent_memory.local.gateway import Gateway
 from agent_memory.operations.execution import read_execution
 from agent_memory.operations.judge import judge
+from agent_memory.operations.memories import list_memories
+from agent_memory.operations.record_filters import Filters
 from agent_memory.operations.sessions import list_sessions
 from agent_memory.operations.turn_list import TurnFilters, list_turns
 from agent_memory.operations.usage import usage
@@ -146,6 +148,30 @@ def test_a_list_reads_one_page_of_each_place(counted):
     world, calls = counted
     turn = warm(world)
     assert calls_of(calls, turn.search) == ["increment", *["query"] * 4, "write_many"]  # platform's constraints too
+
+
+@pytest.mark.rule("GR-3")
+def test_ranking_all_of_an_agent_costs_the_same_however_many_places_it_has(counted):
+    world, calls = counted
+    agent = world.configure()
+    lists = 8 + 1  # of all that is not indexed, in its shards; of what the index refused of this agent
+    for n in range(5):
+        world.remember(agent, f"Invoice {n}.", f"s{n}")
+        world.index_all()
+        made = calls_of(calls, lambda: list_memories(world.services, agent, Filters(), query="invoice"))
+        # After the configuration and what is read ahead: the search, where the records lie, and the records.
+        assert made == ["query", "embed", *["query"] * lists, "search", "get_many", "get_many"]
+
+
+@pytest.mark.rule("GR-3")
+def test_ranking_the_places_of_one_session_costs_a_query_for_each(counted):
+    world, calls = counted
+    agent = world.configure()
+    world.remember(agent, "Invoice.")
+    world.index_all()
+    filters = Filters(session_id="s1")
+    made = calls_of(calls, lambda: list_memories(world.services, agent, filters, query="invoice", explain=True))
+    assert made == ["query", "embed", "query", "query", "search", "get_many", "get_many"]
 
 
 def test_a_list_that_few_records_match_reads_pages_that_grow(counted):

@@ -8,8 +8,10 @@ from typing import Any
 from agent_memory.domain import words
 from agent_memory.domain.cursors import cursor, number, position
 from agent_memory.domain.errors import Fault, InvalidRequest, NotFound
+from agent_memory.domain.memory_settings import SearchSettings
 from agent_memory.domain.records import Record, answer
 
+from .configure import configuration_of
 from .finding import Found
 from .record_filters import Filters, check
 from .search_records import faults_of_ranking, search_records
@@ -34,9 +36,11 @@ def list_memories(
     blank query is none. Raises `InvalidRequest`, `NotFound`."""
     is_ranked = query is not None and not words.is_blank(query)
     faults = faults_of_ranking(filters, after) if is_ranked else [_UNEXPLAINED] if explain else []
-    check(services, agent_id, filters, faults)
+    memory = configuration_of(services, agent_id).config.memory if agent_id else None
+    check(filters, memory, faults)
     if query is not None and is_ranked:
-        return search_records(services, agent_id, filters, query, limit=limit, explain=explain)
+        search = memory.search if memory else SearchSettings()
+        return search_records(services, agent_id, filters, query, search=search, limit=limit, explain=explain)
     return _listed(services, agent_id, filters, limit=limit, after=after)
 
 

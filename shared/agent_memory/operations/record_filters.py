@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from agent_memory.domain.errors import Fault, InvalidRequest
+from agent_memory.domain.memory_settings import MemorySettings
 from agent_memory.domain.records import Record, Status
 from agent_memory.domain.scopes import Place, Scope
 from agent_memory.domain.times import instant
-
-from .configure import configuration_of
-from .services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +72,14 @@ class Filters:
         return [each for place in places for each in (place.live, place.trial)] or None
 
 
-def check(services: Services, agent_id: str | None, filters: Filters, more: Iterable[Fault] = ()) -> None:
-    """Raises `InvalidRequest` with every fault, `more` among them; `NotFound`."""
-    faults = [*_undeclared(services, agent_id, filters), *more]
+def check(filters: Filters, memory: MemorySettings | None, more: Iterable[Fault] = ()) -> None:
+    """Raises `InvalidRequest` with every fault, `more` among them. memory: the agent's; None: the platform's records,
+    among which each agent's proposals carry its own labels."""
+    faults = [*(_undeclared(filters, memory) if memory else ()), *more]
     if faults:
         raise InvalidRequest("The list does not take what is asked of it.", faults=faults)
 
 
-def _undeclared(services: Services, agent_id: str | None, filters: Filters) -> list[Fault]:
-    if agent_id is None:
-        return []  # each agent's proposals carry its own labels
-    declared = configuration_of(services, agent_id).config.memory.labels
-    takes = f"takes a declared label: {', '.join(declared) or 'none is'}"
-    return [Fault(f"label.{name}", "invalid_request", takes) for name in filters.labels if name not in declared]
+def _undeclared(filters: Filters, memory: MemorySettings) -> list[Fault]:
+    takes = f"takes a declared label: {', '.join(memory.labels) or 'none is'}"
+    return [Fault(f"label.{name}", "invalid_request", takes) for name in filters.labels if name not in memory.labels]

@@ -20,7 +20,6 @@ from agent_memory.domain.scopes import Place
 from agent_memory.store.keys import memory_partition
 from agent_memory.store.records import BACKLOG
 
-from .configure import configuration_of
 from .embed import Asked
 from .find import asked_for
 from .finding import FALLBACK, Finding, Found, Result, Unindexed, cosines_of, explained
@@ -32,11 +31,17 @@ _LOOKED_AT = 2000  # pointers, in search of records that stand in for the index
 
 
 def search_records(
-    services: Services, agent_id: str | None, filters: Filters, text: str, *, limit: int, explain: bool = False
+    services: Services,
+    agent_id: str | None,
+    filters: Filters,
+    text: str,
+    *,
+    search: SearchSettings,
+    limit: int,
+    explain: bool,
 ) -> dict[str, Any]:
-    """The best records for `text` (not blank) under all filters, each with its score. agent_id: None is the platform,
-    which no configuration tells how to search. Raises `NotFound`."""
-    search = configuration_of(services, agent_id).config.memory.search if agent_id else SearchSettings()
+    """The best records for `text` (not blank) under all filters, each with its score. agent_id: None is the
+    platform."""
     places = filters.places(agent_id)
     asked, unindexed = services.together(
         lambda: asked_for(services, search, text), lambda: _unindexed(services, agent_id, places)
