@@ -26,6 +26,7 @@ from agent_memory.client import (
     NotFound,
     Resending,
     ToolRefused,
+    Turn,
     VersionMismatch,
 )
 from agent_memory.local.edition import Edition
@@ -40,6 +41,9 @@ MEMORY = {
     "tools": ["add_memory", "read_memory", "delete_memory"],
     "search": {"mode": "lexical"},
     "labels": {"room": {"number": 5, "description": "The room."}},
+}
+WITH_PLATFORM = {
+    "memory": MEMORY | {"scope": {"read": [*EVERY_SCOPE, "platform"], "write": [*EVERY_SCOPE, "platform"]}},
 }
 SAID = {"role": "user", "text": "Where are the keys?"}
 
@@ -102,6 +106,17 @@ def test_every_route_has_its_method(memory: AgentMemory, transport: InProcess) -
     assert agent.config().config["memory"]["recall"]["max_tokens"] == 2000
     assert [version.version for version in agent.config_versions()] == [1]
     assert {tool["name"] for tool in agent.tools().tools} >= {"search_memory", "add_memory"}
+    assert agent.id in [each.agent_id for each in memory.agents(page_size=1)]
+    turn = a_turn_is_driven_by(agent)
+    what_it_did_is_read_of(agent, turn)
+    its_records_are_changed_by_people(agent, turn.state.memories[0].id)
+    platform_records_are_decided_on(memory, agent)
+    assert memory.status().version == __version__
+    assert memory.openapi()["openapi"].startswith("3.1")
+    assert transport.routes() == {(route.method, route.resource) for route in ROUTES}
+
+
+def a_turn_is_driven_by(agent: Agent) -> Turn:
     begun = agent.begin(session_id="s", messages=[{"role": "user", "text": "Hello."}])
     turn = agent.turn(begun.id)
     assert (turn.state, turn.still_ending) == (begun.refresh(), [])
@@ -109,15 +124,44 @@ def test_every_route_has_its_method(memory: AgentMemory, transport: InProcess) -
     assert added.sequence == 2
     record = turn.add("The keys hang in the hall.", kind="fact").memory
     assert turn.recall("keys").memories == []
+    assert turn.judge("rejected", "Say where the hall is.", judge="grader").lesson
     assert turn.end().status == "committed"
     assert turn.state.memories[0].id == record.id
-    assert [event["type"] for event in turn.transcript()][-1] == "turn.committed"
+    return turn
+
+
+def what_it_did_is_read_of(agent: Agent, turn: Turn) -> None:
+    events = list(turn.transcript())
+    assert events[-1]["type"] == "turn.committed"
+    (called,) = [event["tool_execution_id"] for event in events if event["type"] == "execution"]
+    execution = agent.execution(called)
+    assert (execution.turn_id, execution.tool, execution.output_uses) == (turn.id, "add_memory", [])
+    assert [state.turn_id for state in agent.turns(session_id="s", status="committed")] == [turn.id]
+    assert [(session.session_id, session.turns) for session in agent.sessions()] == [("s", 1)]
+    assert {spent.key for spent in agent.usage(by="session")} <= {"s"}
+
+
+def its_records_are_changed_by_people(agent: Agent, id: str) -> None:
     (listed,) = agent.memories()
-    assert listed == agent.memory(record.id) == agent.memory_version(record.id, 1)
-    assert list(agent.memory_versions(record.id)) == [listed]
-    assert memory.status().version == __version__
-    assert memory.openapi()["openapi"].startswith("3.1")
-    assert transport.routes() == {(route.method, route.resource) for route in ROUTES}
+    assert listed == agent.memory(id) == agent.memory_version(id, 1)
+    assert list(agent.memory_versions(id)) == [listed]
+    inserted = agent.insert_memory("The hall is on the left.", kind="fact", scope="agent", memory_key="hall")
+    assert (inserted.source, inserted.memory_key, inserted.written_by.caller) == ("person", "hall", "local")
+    assert agent.delete_memory(inserted.id, version=1).status == "DELETED"
+    assert agent.restore_memory(inserted.id, version=2).status == "ACTIVE"
+
+
+def platform_records_are_decided_on(memory: AgentMemory, agent: Agent) -> None:
+    platform = memory.platform
+    agent.configure(WITH_PLATFORM, if_match=1)
+    with agent.begin(session_id="s") as turn:
+        proposed = turn.add("Refunds need a receipt.", kind="constraint", scope="platform").memory
+    assert [record.status for record in platform.memories(status="PENDING")] == ["PENDING"]
+    approved = platform.decide(proposed.id, "approve", version=platform.memory(proposed.id).version, reason="Policy.")
+    assert approved.status == "ACTIVE"
+    assert [version.status for version in platform.memory_versions(proposed.id)] == ["ACTIVE", "PENDING"]
+    written = platform.insert_memory("Be brief.", kind="guidance")
+    assert platform.delete_memory(written.id).status == "DELETED"
 
 
 # ---------------------------------------------------------------- configuration
@@ -352,6 +396,52 @@ def test_every_filter_reaches_the_server(agent: Agent) -> None:
     assert [list(ask()) for ask in missed] == [[]] * len(missed)
 
 
+@pytest.mark.rule("GR-3")
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({"memory_key": "keys"}, True),
+        ({"memory_key": "lamp"}, False),
+        ({"pinned": False, "preview": False}, True),
+        ({"pinned": True}, False),
+        ({"preview": True}, False),
+        ({"source": "person", "status": "ACTIVE"}, True),
+    ],
+)
+def test_keys_pins_and_previews_are_filtered_by(agent: Agent, filters: Any, found: bool) -> None:
+    id = agent.insert_memory("The keys hang in the hall.", kind="fact", scope="agent", memory_key="keys").id
+    assert [record.id for record in agent.memories(**filters)] == ([id] if found else [])
+    assert [record.id for record in agent.search_memories("keys", **filters).memories] == ([id] if found else [])
+
+
+@pytest.mark.rule("GR-3", "RK-3")
+def test_records_are_searched_best_first_and_explained(agent: Agent) -> None:
+    best, other = saved(agent, "The keys hang in the hall.", "Nobody has the keys of the old green car any more.")
+    found = agent.search_memories("keys in the hall", limit=2, explain=True, session_id="s")
+    assert [record.id for record in found.memories] == [best, other]
+    assert found.memories[0].ranks
+    assert (found.memories[0].ranks.lexical, found.degraded, found.ranked) == (1, False, 2)
+    assert agent.search_memories("keys", limit=1).memories[0].ranks is None
+
+
+@pytest.mark.rule("GR-9")
+def test_an_equal_record_is_given_back(agent: Agent) -> None:
+    first, again = (agent.insert_memory("Closed on Mondays.", kind="fact", scope="agent") for _ in range(2))
+    assert (again.id, again.version) == (first.id, 1)
+
+
+@pytest.mark.rule("GR-4", "GR-8")
+def test_a_change_of_a_record_names_the_version_that_was_read(agent: Agent) -> None:
+    (id,) = saved(agent, "The keys hang in the hall.")
+    for change in (agent.delete_memory, agent.restore_memory):
+        with pytest.raises(VersionMismatch) as refused:
+            change(id, version=7)
+        assert refused.value.current == {"id": id, "version": 1, "status": "ACTIVE"}
+    with pytest.raises(Conflict) as conflict:
+        agent.restore_memory(id)
+    assert conflict.value.code == "not_restorable"
+
+
 @pytest.mark.rule("SC-5")
 def test_an_empty_id_is_no_missing_filter(agent: Agent) -> None:
     with pytest.raises(InvalidRequest):
@@ -369,6 +459,56 @@ def test_the_versions_of_a_record_are_read_newest_first(agent: Agent) -> None:
     ]
     assert agent.memory_version(id, 1).status == "ACTIVE"
     assert agent.memory(id).written_by.turn_id == turn.id
+
+
+# ---------------------------------------------------------------- calls that come twice
+
+
+@pytest.mark.rule("IF-2")
+def test_a_call_of_an_earlier_process_is_repeated_by_its_key(agent: Agent) -> None:
+    first, again = (agent.begin(session_id="s", idempotency_key="job-7") for _ in range(2))
+    assert (first.id, first.state.number) == (again.id, 1)
+    saves = [first.add("Closed on Mondays.", kind="fact", idempotency_key="job-7/save").memory.id for _ in range(2)]
+    assert len(set(saves)) == 1
+    with pytest.raises(NotAllowed) as refused:
+        agent.begin(session_id="other", idempotency_key="job-7")
+    assert refused.value.code == "idempotency_mismatch"
+
+
+@pytest.mark.rule("IF-2", "IF-3")
+def test_a_call_whose_answer_was_lost_has_one_effect(agent: Agent, transport: InProcess) -> None:
+    losing = Losing(transport)
+    with AgentMemory("http://127.0.0.1", transport=losing, resending=Resending(sleep=lambda _: None)) as memory:
+        same = memory.agent(agent.id)
+        with same.begin(session_id="s", messages=[SAID]) as turn:
+            turn.add_messages([SAID])
+            turn.add("The keys hang in the hall.", kind="fact")
+        same.insert_memory("The lamp is on.", kind="fact", scope="agent")
+    assert turn.state.number == 1
+    assert [event["type"] for event in agent.turn(turn.id).transcript()] == [
+        "message",
+        "message",
+        "execution",
+        "usage",
+        "turn.committed",
+    ]
+    assert [state.turn_id for state in agent.turns()] == [turn.id]
+    assert [record.summary for record in agent.memories()] == ["The lamp is on.", "The keys hang in the hall."]
+
+
+class Losing(httpx.BaseTransport):
+    """Carries every call out and loses each first answer."""
+
+    def __init__(self, within: httpx.BaseTransport) -> None:
+        self.within = within
+        self.is_lost = False
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        answer = self.within.handle_request(request)
+        self.is_lost = not self.is_lost
+        if self.is_lost:
+            raise httpx.ReadError("connection lost", request=request)
+        return answer
 
 
 # ---------------------------------------------------------------- errors

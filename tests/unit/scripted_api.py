@@ -95,7 +95,7 @@ def _handler(api: ScriptedApi) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(sent)
 
-        do_GET = do_PUT = do_POST = _answer
+        do_GET = do_PUT = do_POST = do_DELETE = _answer
 
     return Handler
 

@@ -19,6 +19,7 @@ from agent_memory.client import (
     Unreachable,
     UnreadableAnswer,
 )
+from agent_memory.client.records import Writer
 
 BUSY = problem(503, "unavailable", retry_after="1")
 SLOWER = problem(429, "throttled", retry_after="7")
@@ -41,26 +42,38 @@ RECALLED = Say(
 CONFIGURED = Say(body={"agent_id": "support", "version": 1, "config": {}, "created_at": "", "created_by": ""})
 CALLED = Say(body={"tool_execution_id": "t", "output": {}})
 
-Make = Callable[["Client"], Any]
-REPEATABLE: list[tuple[str, Say, Make]] = [
-    ("configure", CONFIGURED, lambda c: c.agent.configure({})),
+Make = Callable[..., Any]
+RECORD = Say(
+    body=dict.fromkeys(("content", "replaced_by", "occurred_at", "session_id", "workflow_id", "user_id", "expires_at"))
+    | dict.fromkeys(("id", "status", "scope", "kind", "summary", "source", "created_at", "written_at", "agent_id"), "")
+    | {"version": 1, "labels": {}, "priority": 50, "replaces": [], "confidence": 1, "expired": False, "about": []}
+    | {"confirmed_at": None, "written_by": dict.fromkeys(Writer.__slots__) | {"links": {}}}
+)
+JUDGED = Say(201, {"judgement_id": "j", "turn_id": "t", "verdict": "accepted", "lesson": False})
+
+READS: list[tuple[str, Say, Make]] = [
     ("config", CONFIGURED, lambda c: c.agent.config()),
     ("memories", Say(body={"memories": [], "next": None}), lambda c: list(c.agent.memories())),
     ("transcript", Say(body={"events": [], "next": None}), lambda c: list(c.turn.transcript())),
-    ("recall", RECALLED, lambda c: c.turn.recall("keys")),
-    ("search", CALLED, lambda c: c.turn.call_tool("search_memory", {})),
-    ("read", CALLED, lambda c: c.turn.call_tool("read_memory", {})),
-    ("delete", CALLED, lambda c: c.turn.call_tool("delete_memory", {})),
     ("refresh", turn(), lambda c: c.turn.refresh()),
-    ("end", turn("committed"), lambda c: c.turn.end()),
 ]
-NOT_REPEATABLE: list[tuple[str, Say, Make]] = [
-    ("begin", turn(), lambda c: c.agent.begin(session_id="s")),
-    ("add_messages", Say(body={"messages": []}), lambda c: c.turn.add_messages([])),
-    ("add", CALLED, lambda c: c.turn.call_tool("add_memory", {})),
-    ("unknown tool", CALLED, lambda c: c.turn.call_tool("pin_memory", {})),
+CHANGES: list[tuple[str, Say, Make]] = [
+    ("configure", CONFIGURED, lambda c: c.agent.configure({})),
+    ("delete_memory", RECORD, lambda c: c.agent.delete_memory("m", version=1)),
 ]
-EVERY = REPEATABLE + NOT_REPEATABLE
+POSTS: list[tuple[str, Say, Make]] = [
+    ("begin", turn(), lambda c, **key: c.agent.begin(session_id="s", **key)),
+    ("add_messages", Say(body={"messages": []}), lambda c, **key: c.turn.add_messages([], **key)),
+    ("recall", RECALLED, lambda c, **key: c.turn.recall("keys", **key)),
+    ("call_tool", CALLED, lambda c, **key: c.turn.call_tool("add_memory", {}, **key)),
+    ("judge", JUDGED, lambda c, **key: c.turn.judge("accepted", **key)),
+    ("end", turn("committed"), lambda c, **key: c.turn.end(**key)),
+    ("insert", RECORD, lambda c, **key: c.agent.insert_memory("x", kind="fact", scope="agent", **key)),
+    ("restore", RECORD, lambda c, **key: c.agent.restore_memory("m", **key)),
+    ("platform", RECORD, lambda c, **key: c.memory.platform.insert_memory("x", kind="fact", **key)),
+    ("decide", RECORD, lambda c, **key: c.memory.platform.decide("m", "approve", version=1, **key)),
+]
+EVERY = READS + CHANGES + POSTS
 
 
 class Rerouted(httpx.HTTPTransport):
@@ -105,11 +118,9 @@ def table(rows: list[tuple[str, Say, Make]]) -> Any:
 
 
 @pytest.mark.rule("IF-3")
-@table(REPEATABLE)
+@table(EVERY)
 @pytest.mark.parametrize("failure", [BUSY, problem(502, "bad_gateway"), DROP], ids=["503", "502", "dropped"])
-def test_a_call_that_does_no_more_when_it_comes_twice_is_sent_again(
-    client: Client, failure: Say, answer: Say, call: Make
-) -> None:
+def test_every_call_is_sent_again_as_it_was(client: Client, failure: Say, answer: Say, call: Make) -> None:
     client.api.says(failure, answer)
     call(client)
     first, second = client.api.asked
@@ -117,19 +128,57 @@ def test_a_call_that_does_no_more_when_it_comes_twice_is_sent_again(
     assert len(client.pauses) == 1
 
 
-@pytest.mark.rule("IF-3")
-@table(NOT_REPEATABLE)
-@pytest.mark.parametrize("failure", [BUSY, DROP], ids=["503", "dropped"])
-def test_any_other_is_not_sent_again_when_it_may_have_been_carried_out(
-    client: Client, failure: Say, answer: Say, call: Make
+@pytest.mark.rule("IF-2", "IF-3")
+@table(POSTS)
+def test_a_post_keeps_one_key_through_its_attempts_and_each_call_has_its_own(
+    client: Client, answer: Say, call: Make
 ) -> None:
-    client.api.says(failure, answer)
-    with pytest.raises(Unavailable) as error:
-        call(client)
-    assert len(client.api.asked) == 1
-    assert isinstance(error.value, Unreachable) is failure.drop
-    if isinstance(error.value, Unreachable):
-        assert error.value.was_sent
+    client.api.says(DROP, BUSY, answer)
+    call(client)
+    call(client)
+    *attempts, other = [asked.headers["idempotency-key"] for asked in client.api.asked]
+    assert len(attempts) == 3
+    assert len({*attempts}) == 1
+    assert other not in attempts
+
+
+@pytest.mark.rule("IF-2")
+@table(POSTS)
+def test_a_key_of_the_callers_own_is_sent_as_it_is(client: Client, answer: Say, call: Make) -> None:
+    client.api.says(answer)
+    call(client, idempotency_key="order-7/turn!")
+    assert [asked.headers["idempotency-key"] for asked in client.api.asked] == ["order-7/turn!"]
+
+
+@pytest.mark.rule("IF-2")
+@pytest.mark.parametrize("key", ["", " ", "a b", "a\n", "ü", "k" * 129])
+def test_what_is_no_key_is_not_sent_and_not_quoted(client: Client, key: str) -> None:
+    client.api.says(RECALLED)
+    with pytest.raises(ValueError, match="takes 1 to 128 visible ASCII characters") as error:
+        client.turn.recall("keys", idempotency_key=key)
+    assert client.api.asked == []
+    assert "k" * 129 not in str(error.value)
+
+
+@table(READS + CHANGES)
+def test_what_is_no_post_has_no_key(client: Client, answer: Say, call: Make) -> None:
+    client.api.says(answer)
+    call(client)
+    assert "idempotency-key" not in client.api.asked[0].headers
+
+
+@pytest.mark.rule("IF-2")
+def test_a_call_whose_first_try_still_runs_is_waited_for(client: Client) -> None:
+    client.api.says(DROP, problem(409, "in_progress", retry_after="1"), turn(session_id="s"))
+    assert client.agent.begin(session_id="s").state.session_id == "s"
+    assert len({asked.headers["idempotency-key"] for asked in client.api.asked}) == 1
+    assert len(client.pauses) == 2
+
+
+def test_an_answer_that_was_kept_is_an_answer(client: Client) -> None:
+    kept = turn(session_id="s")
+    client.api.says(Say(201, kept.body, {"Idempotency-Replayed": "true"}))
+    assert client.agent.begin(session_id="s").state.session_id == "s"
 
 
 @pytest.mark.rule("IF-3", "IF-7")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, get_args, get_type_hints
 
@@ -14,7 +14,22 @@ import pytest
 from pydantic import BaseModel
 from scripted_api import turn as turn_answer
 
-from agent_memory.client import AgentMemory, Message, ToolCall, agent, answers, auth, memory, records
+from agent_memory.client import (
+    AgentMemory,
+    Message,
+    Platform,
+    ToolCall,
+    activity,
+    agent,
+    answers,
+    auth,
+    memories,
+    memory,
+    records,
+)
+from agent_memory.client import (
+    fields as choices_of,
+)
 from agent_memory.client import turn as turns
 from agent_memory.client.agent import Agent
 from agent_memory.client.reading import shaped
@@ -29,10 +44,16 @@ SHAPES: Mapping[type[BaseModel], type] = {
     shapes.BegunTurn: answers.BegunTurn,
     shapes.TurnShape: answers.TurnState,
     shapes.AddedMessage: answers.AddedMessage,
+    shapes.JudgementAnswer: activity.Judgement,
     shapes.Recalled: records.Recall,
     shapes.Item: records.RecalledItem,
     shapes.ToolAnswer: records.ToolResult,
     shapes.RecordShape: records.Record,
+    shapes.ListedRecord: records.FoundRecord,
+    shapes.AgentShape: activity.AgentSummary,
+    shapes.SessionShape: activity.Session,
+    shapes.ExecutionShape: activity.Execution,
+    shapes.UsageSum: activity.UsageSum,
     shapes.StatusShape: answers.Status,
 }
 
@@ -42,7 +63,11 @@ BODIES: Mapping[type[BaseModel], tuple[Method, set[str]]] = {
     requests.MessagesBody: (Turn.add_messages, set()),
     requests.RecallBody: (Turn.recall, set()),
     requests.ToolBody: (Turn.call_tool, {"name"}),
+    requests.JudgementBody: (Turn.judge, set()),
     requests.EndBody: (Turn.end, {"wait"}),
+    requests.MemoryBody: (Agent.insert_memory, set()),
+    requests.PlatformMemoryBody: (Platform.insert_memory, set()),
+    requests.DecisionBody: (Platform.decide, {"id", "version"}),
     tool_inputs.AddMemory: (Turn.add, set()),
     tool_inputs.SearchMemory: (Turn.search, {"conversation"}),
     tool_inputs.ReadMemory: (Turn.read, {"conversation"}),
@@ -52,9 +77,26 @@ BODIES: Mapping[type[BaseModel], tuple[Method, set[str]]] = {
     requests.WaitQuery: (Turn.refresh, set()),
     requests.PageQuery: (Agent.memory_versions, {"id"}),
     requests.TranscriptQuery: (Turn.transcript, set()),
+    requests.TurnsQuery: (Agent.turns, set()),
+    requests.SessionsQuery: (Agent.sessions, set()),
+    requests.UsageQuery: (Agent.usage, set()),
     requests.MemoriesQuery: (Agent.memories, set()),
+    requests.PlatformMemoriesQuery: (Platform.memories, set()),
 }
 OTHER_NAMES = {"type": "types", "limit": "page_size"}  # of query strings
+GIVEN_BY_ITSELF = {
+    requests.PlatformMemoryBody: {"scope"},
+    requests.PlatformMemoriesQuery: {"scope", "query", "explain"},
+    requests.MemoriesQuery: {"query", "explain"},  # of `search_memories`
+}
+
+
+def taken_by(method: Method) -> set[str]:
+    """The arguments, those of a TypedDict by their own names; a key for the call is none of the body's."""
+    parameters = inspect.signature(method).parameters.values()
+    named = {one.name for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD}
+    (several,) = [get_type_hints(method)[one.name] for one in parameters if one.name not in named] or [None]
+    return (named | set(get_type_hints(get_args(several)[0]) if several else ())) - {"self", "idempotency_key"}
 
 
 def model_in(annotation: Any) -> type[BaseModel] | None:
@@ -89,10 +131,34 @@ def test_an_answer_has_the_fields_that_the_server_gives(shape: type[BaseModel], 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
 def test_a_method_takes_what_the_server_takes(body: type[BaseModel]) -> None:
     method, its_own = BODIES[body]
-    taken = set(inspect.signature(method).parameters) - {"self"} - its_own
     is_paged = issubclass(body, requests.PageQuery)
-    names = set(body.model_fields) - ({"after"} if is_paged else set())
-    assert taken == {OTHER_NAMES.get(name, name) if is_paged else name for name in names}
+    names = set(body.model_fields) - ({"after"} if is_paged else set()) - GIVEN_BY_ITSELF.get(body, set())
+    assert taken_by(method) - its_own == {OTHER_NAMES.get(name, name) if is_paged else name for name in names}
+
+
+@pytest.mark.rule("IF-3", "GR-3")
+@pytest.mark.parametrize(
+    ("search", "listed"), [(Agent.search_memories, Agent.memories), (Platform.search_memories, Platform.memories)]
+)
+def test_records_are_searched_under_all_filters_of_their_list(search: Method, listed: Method) -> None:
+    assert taken_by(search) - {"query", "explain", "limit"} == taken_by(listed) - {"page_size"}
+
+
+@pytest.mark.rule("IF-2")
+def test_what_sends_a_post_takes_a_key() -> None:
+    posts = {method for body, (method, _) in BODIES.items() if not issubclass(body, requests.Query)}
+    posts |= {Agent.restore_memory}
+    keyed = {m for each in (Agent, Turn, Platform) for m in each_method(each) if "idempotency_key" in signature_of(m)}
+    assert keyed == posts
+
+
+def each_method(kind: type) -> Iterator[Method]:
+    for each in kind.__mro__:
+        yield from (one for name, one in vars(each).items() if inspect.isfunction(one) and name[0] != "_")
+
+
+def signature_of(method: Method) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(method).parameters
 
 
 def test_a_message_takes_what_the_server_takes() -> None:
@@ -104,9 +170,11 @@ def test_a_message_takes_what_the_server_takes() -> None:
 @pytest.mark.parametrize(
     ("choices", "field"),
     [
-        (agent.Scope, requests.MemoriesQuery.model_fields["scope"]),
-        (agent.Source, requests.MemoriesQuery.model_fields["source"]),
-        (agent.Status, requests.Status),
+        (choices_of.Scope, requests.MemoriesQuery.model_fields["scope"]),
+        (choices_of.AgentScope, requests.AgentScope),
+        (choices_of.Source, requests.MemoriesQuery.model_fields["source"]),
+        (choices_of.Status, requests.Status),
+        (choices_of.TurnStatus, requests.TurnState),
         (turns.EventType, requests.EventType),
     ],
     ids=str,
@@ -156,7 +224,7 @@ def test_an_address_that_is_none_is_told_at_once(url: Any) -> None:
         AgentMemory(url)
 
 
-@pytest.mark.parametrize("module", [agent, memory, turns, auth])
+@pytest.mark.parametrize("module", [agent, memories, memory, turns, auth])
 def test_every_public_method_says_what_it_does(module: Any) -> None:
     classes = [one for _, one in inspect.getmembers(module, inspect.isclass) if one.__module__ == module.__name__]
     methods = [m for each in classes for name, m in vars(each).items() if inspect.isfunction(m) and name[0] != "_"]

@@ -85,6 +85,7 @@ def test_every_call_is_signed_as_it_is_sent(
     connection.send(Call(method="POST", resource=resource, path={"agent": agent}, query=dict(query), body={"t": text}))
     (asked,) = api.asked
     assert verified(asked)
+    assert ";idempotency-key;" in asked.headers["authorization"]
     assert not verified(asked, secret="another")
     assert not verified(Asked(asked.method, asked.target, asked.headers, asked.body + b" "))
 

@@ -38,6 +38,7 @@ from agent_memory.domain.errors import (
 
 from .agent import Agent
 from .auth import Bearer, SigV4
+from .memories import Platform
 from .memory import AgentMemory
 from .messages import Message, ToolCall
 from .resending import Resending
@@ -57,6 +58,7 @@ __all__ = [
     "MethodNotAllowed",
     "NotAllowed",
     "NotFound",
+    "Platform",
     "Refused",
     "Resending",
     "SigV4",

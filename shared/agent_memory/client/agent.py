@@ -1,33 +1,31 @@
-"""An agent: its configuration, its tools, its turns, and what it remembers."""
+"""An agent: its configuration, its tools, its turns, what it did; and what it remembers (`memories`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
+from .activity import Execution, Session, UsageSum
 from .answers import BegunTurn, Configuration, ConfigVersion, Tools, TurnState
 from .connection import Call, Connection, given
+from .connection import if_match as header_of
+from .fields import TurnFilters
+from .memories import AgentMemories
 from .messages import Messages
 from .pages import pages
 from .reading import shaped
-from .records import Record
 from .turn import TURN, Turn
 
 _AGENT = "/v1/agents/{agent}"
 _CONFIG = f"{_AGENT}/config"
-_MEMORY = f"{_AGENT}/memories/{{id}}"
-
-Scope = Literal["session", "workflow", "user", "agent", "platform"]
-Status = Literal["ACTIVE", "PENDING", "SUPERSEDED", "REJECTED", "DELETED", "all"]
-Source = Literal["tool", "review", "lesson", "person", "import", "merge"]
 
 
-class Agent:
+class Agent(AgentMemories):
     """id: as it was given; the server says `NotFound` of one that is not configured."""
 
     def __init__(self, connection: Connection, agent_id: str) -> None:
-        self._connection = connection
+        super().__init__(connection, agent_id)
         self.id = agent_id
 
     # -- configuration
@@ -41,9 +39,8 @@ class Agent:
         Raises `IfMatchRequired`, `VersionMismatch` (with what stands in `current`), `InvalidRequest` with all faults,
         `NotAllowed`. It is sent again where an answer was lost, and then a version that it stored itself before is what
         these two tell of: `config()` shows it."""
-        headers = {"If-Match": f'"{if_match}"'} if if_match is not None else {}
-        headers |= {"If-None-Match": "*"} if if_absent else {}
-        call = Call(method="PUT", resource=_CONFIG, path=self._path(), body=config, headers=headers, repeatable=True)
+        headers = header_of(if_match) | ({"If-None-Match": "*"} if if_absent else {})
+        call = Call(method="PUT", resource=_CONFIG, path=self._path, body=config, headers=headers)
         return shaped(Configuration, self._connection.send(call))
 
     def config(self, version: int | None = None) -> Configuration:
@@ -54,7 +51,7 @@ class Agent:
         """All versions, newest first. page_size: 1 to 200, 50 by the server's default. Raises `NotFound`."""
         resource = f"{_CONFIG}/versions"
         query = {"limit": page_size}
-        return pages(self._connection, resource, self._path(), query, items="versions", shape=ConfigVersion)
+        return pages(self._connection, resource, self._path, query, items="versions", shape=ConfigVersion)
 
     def tools(
         self,
@@ -83,12 +80,13 @@ class Agent:
         started_at: str | datetime | None = None,
         time_zone: str | None = None,
         messages: Messages = (),
+        idempotency_key: str | None = None,
     ) -> Turn:
-        """Begin a turn, or with `retry_of` another attempt of one. In a `with` it commits at the end (`Turn`).
+        """Begin a turn, or with `retry_of` another attempt of one. In a `with` it commits at the end (`Turn`). preview:
+        try changes; no live turn ever sees what it saves.
 
         Raises `NotFound`, `NotAllowed` (`session_required`, `session_not_allowed`, `retry_mismatch`,
-        `unknown_version`), `Conflict` (`not_retryable`), `InvalidRequest`. Not sent again where an answer was lost
-        (`Unreachable` with `was_sent`): a turn begun without an answer stays open and shows nothing to anyone."""
+        `unknown_version`), `Conflict` (`not_retryable`), `InvalidRequest`."""
         body = given(
             session_id=session_id,
             user_id=user_id,
@@ -102,7 +100,13 @@ class Agent:
             time_zone=time_zone,
             messages=list(messages) or None,
         )
-        call = Call(method="POST", resource=f"{_AGENT}/turns", path=self._path(), body=body)
+        call = Call(
+            method="POST",
+            resource=f"{_AGENT}/turns",
+            path=self._path,
+            body=body,
+            idempotency_key=idempotency_key,
+        )
         begun = shaped(BegunTurn, self._connection.send(call))
         return Turn(self._connection, begun, still_ending=begun.still_ending)
 
@@ -110,69 +114,41 @@ class Agent:
         """A turn that was begun elsewhere, as it stands now. Raises `NotFound`."""
         return Turn(self._connection, shaped(TurnState, self._get(TURN, {"turn": turn_id})))
 
-    # -- records
+    # -- what it did
 
-    def memories(
+    def turns(self, *, page_size: int | None = None, **filters: Unpack[TurnFilters]) -> Iterator[TurnState]:
+        """Attempts of turns as they stand, newest first, over all pages; `TurnFilters` says what can be filtered by.
+        Raises `NotFound`, `InvalidRequest`."""
+        query = {**filters, "limit": page_size}
+        return pages(self._connection, f"{_AGENT}/turns", self._path, query, items="turns", shape=TurnState)
+
+    def sessions(
+        self, *, session_id: str | None = None, user_id: str | None = None, page_size: int | None = None
+    ) -> Iterator[Session]:
+        """The session that began last first. user_id: only those in which this user had a turn. Raises `NotFound`."""
+        query = {"session_id": session_id, "user_id": user_id, "limit": page_size}
+        return pages(self._connection, f"{_AGENT}/sessions", self._path, query, items="sessions", shape=Session)
+
+    def execution(self, tool_execution_id: str) -> Execution:
+        """A call of a native tool, or a recall, found by its id alone. Raises `NotFound`."""
+        return shaped(Execution, self._get(f"{_AGENT}/executions/{{id}}", {"id": tool_execution_id}))
+
+    def usage(
         self,
         *,
-        scope: Scope | None = None,
-        session_id: str | None = None,
-        workflow_id: str | None = None,
-        user_id: str | None = None,
-        kind: str | None = None,
-        labels: Mapping[str, str] | None = None,
-        status: Status | Sequence[Status] | None = None,
-        source: Source | None = None,
-        expired: bool = False,
+        by: Literal["purpose", "session", "user", "day"] = "purpose",
         since: str | datetime | None = None,
         until: str | datetime | None = None,
-        page_size: int | None = None,
-    ) -> Iterator[Record]:
-        """Records for people and programs, newest first; all filters hold. None means no filter: an id that is missing
-        shows all of them.
-
-        status: ACTIVE where it is not given. expired: the expired alone. since, until: of `created_at`, until excluded,
-        with an offset. page_size: 1 to 200, 50 by the server's default. Raises `NotFound`, `InvalidRequest`."""
-        query = {
-            "scope": scope,
-            "session_id": session_id,
-            "workflow_id": workflow_id,
-            "user_id": user_id,
-            "kind": kind,
-            "status": status,
-            "source": source,
-            "expired": expired or None,
-            "since": since,
-            "until": until,
-            "limit": page_size,
-            **{f"label.{name}": value for name, value in (labels or {}).items()},
-        }
-        return self._records(f"{_AGENT}/memories", {}, query, items="memories")
-
-    def memory(self, id: str) -> Record:
-        """A record of any status. Raises `NotFound`."""
-        return shaped(Record, self._get(_MEMORY, {"id": id}))
-
-    def memory_versions(self, id: str, *, page_size: int | None = None) -> Iterator[Record]:
-        """The record at each of its versions, newest first. Raises `NotFound`."""
-        return self._records(f"{_MEMORY}/versions", {"id": id}, {"limit": page_size}, items="versions")
-
-    def memory_version(self, id: str, version: int) -> Record:
-        """The record as it was at a version. Raises `NotFound`."""
-        return shaped(Record, self._get(f"{_MEMORY}/versions/{{n}}", {"id": id, "n": version}))
+    ) -> list[UsageSum]:
+        """What its models cost, summed. since, until: of the calls, until excluded, with an offset; days are UTC's.
+        Raises `NotFound`, `InvalidRequest`."""
+        answer = self._get(f"{_AGENT}/usage", query={"by": by, "since": since, "until": until})
+        return [shaped(UsageSum, one) for one in answer["usage"]]
 
     # -- one call
-
-    def _path(self, named: Mapping[str, object] | None = None) -> dict[str, object]:
-        return {"agent": self.id, **(named or {})}
 
     def _get(
         self, resource: str, named: Mapping[str, object] | None = None, query: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        call = Call(method="GET", resource=resource, path=self._path(named), query=query or {}, repeatable=True)
-        return self._connection.send(call)
-
-    def _records(
-        self, resource: str, named: Mapping[str, object], query: Mapping[str, Any], *, items: str
-    ) -> Iterator[Record]:
-        return pages(self._connection, resource, self._path(named), query, items=items, shape=Record)
+        path = {**self._path, **(named or {})}
+        return self._connection.send(Call(method="GET", resource=resource, path=path, query=query or {}))

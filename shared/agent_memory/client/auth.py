@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 _TOKEN = re.compile("[!-~]+")
 _SERVICE = "execute-api"
 _REGION = re.compile(r"\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$")
-_SIGNED = ("content-type", "if-match", "if-none-match")  # and the host; a proxy may change what else httpx adds
+_SIGNED = (
+    "content-type",
+    "idempotency-key",
+    "if-match",
+    "if-none-match",
+)  # and the host; a proxy may change what else httpx adds
 
 
 class Bearer(httpx.Auth):

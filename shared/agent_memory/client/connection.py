@@ -1,17 +1,19 @@
 """One call to the server and its answer: the only module that talks to it.
 
-When the API takes idempotency keys, `Connection.send` gives each POST one, the same for all its attempts, and every
-call becomes repeatable: nothing else has to change.
+Every call may be sent again: GET, PUT and DELETE do no more when they come twice, and each POST has an Idempotency-Key,
+the same for all its attempts, so that it has one effect and one answer.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
@@ -25,15 +27,16 @@ from .resending import Resending
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # Less than the 5 s after which the one-machine server closes an idle connection: what is sent into a connection that
-# is just being closed is lost, and not every call can be sent again.
+# is just being closed is lost, and sending it again takes its time.
 _KEEP_ALIVE_S = 3.0
 _CONNECT_S = 10.0
+_KEY = re.compile("[!-~]{1,128}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """resource: as the API's routes have it, with its names in braces. repeatable: whether the call does no more when
-    it is carried out twice. held_s: how long the server may hold the answer back, because it was asked to wait."""
+    """resource: as the API's routes have it, with its names in braces. idempotency_key: of a POST; where it has none it
+    gets one. held_s: how long the server may hold the answer back, because it was asked to wait."""
 
     method: str
     resource: str
@@ -41,7 +44,7 @@ class Call:
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] | None = field(default=None, repr=False)  # it holds what users said
     headers: Mapping[str, str] = field(default_factory=dict)
-    repeatable: bool = False
+    idempotency_key: str | None = None
     held_s: float = 0.0
 
 
@@ -70,17 +73,19 @@ class Connection:
         )
 
     def send(self, call: Call) -> dict[str, Any]:
-        """The answer's body. Raises an error of `agent_memory.domain.errors`: of the problem that was answered,
-        `Unreachable` where none was, `UnreadableAnswer`."""
+        """The answer's body, also one that was kept from an earlier call with the same key. Raises an error of
+        `agent_memory.domain.errors`: of the problem that was answered, `Unreachable` where none was,
+        `UnreadableAnswer`."""
         url = self._base + address(call.resource, call.path, call.query)
-        return json_object(self.resending(partial(self._once, call, url), repeatable=call.repeatable))
+        headers = {**call.headers, **_idempotency(call)}  # once for all attempts
+        return json_object(self.resending(partial(self._once, call, url, headers)))
 
     def close(self) -> None:
         self._http.close()
 
-    def _once(self, call: Call, url: str) -> httpx.Response:
+    def _once(self, call: Call, url: str, headers: Mapping[str, str]) -> httpx.Response:
         content = None if call.body is None else _json(call.body)
-        headers = {**call.headers, **({"Content-Type": "application/json"} if content is not None else {})}
+        headers = {**headers, **({"Content-Type": "application/json"} if content is not None else {})}
         timeout = httpx.Timeout(self._timeout_s + call.held_s, connect=min(_CONNECT_S, self._timeout_s))
         try:
             response = self._http.request(call.method, url, content=content, headers=headers, timeout=timeout)
@@ -96,6 +101,20 @@ class Connection:
 def given(**fields: Any) -> dict[str, Any]:
     """Those that were given: in this API None says the same as absence."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def if_match(version: int | None) -> dict[str, str]:
+    """The header that says which version is to stand, where one is given."""
+    return {} if version is None else {"If-Match": f'"{version}"'}
+
+
+def _idempotency(call: Call) -> dict[str, str]:
+    if call.method != "POST":
+        return {}
+    key = uuid4().hex if call.idempotency_key is None else call.idempotency_key
+    if not _KEY.fullmatch(key):  # here, since what a header refuses is quoted by whoever refuses it
+        raise ValueError("idempotency_key takes 1 to 128 visible ASCII characters")
+    return {"Idempotency-Key": key}
 
 
 def _host(url: str) -> str:

@@ -23,7 +23,7 @@ def pages(
     """Every item of all pages, in the list's order. A page may be short or empty; only a missing `next` is the end."""
     after: str | None = None
     while True:
-        call = Call(method="GET", resource=resource, path=path, query={**query, "after": after}, repeatable=True)
+        call = Call(method="GET", resource=resource, path=path, query={**query, "after": after})
         page = connection.send(call)
         for item in page.get(items, ()):
             yield shaped(shape, item)

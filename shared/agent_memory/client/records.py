@@ -4,7 +4,7 @@ these shapes grow."""
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -34,7 +34,8 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
-    """What wrote a version; links: where each of these is read."""
+    """What wrote a version. caller: who did, where it was a person or a program beside any turn. links: where each of
+    these is read."""
 
     execution_id: str | None
     invocation_id: str | None
@@ -46,6 +47,7 @@ class Writer:
     conversation: str | None
     tool_execution_id: str | None
     links: dict[str, str]
+    caller: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ class Record(View):
     written_by: Writer
 
 
-# ---------------------------------------------------------------- recall
+# ---------------------------------------------------------------- search beside turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +77,53 @@ class Ranks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRecord(Record):
+    """cosine, ranks: with `explain`."""
+
+    cosine: float | None = None
+    ranks: Ranks | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRecords:
+    """Best first. degraded: as of a recall. ranked: how many were."""
+
+    memories: list[FoundRecord]
+    degraded: bool
+    degraded_reason: str | None
+    ranked: int
+
+
+# ---------------------------------------------------------------- recall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledItem(View):
-    """cut: whether `content` was shortened. tokens: what it takes of the budget. cosine, ranks: with `explain`."""
+    """cut: whether `content` was shortened. tokens: what it takes of the budget. seen: whether the conversation was
+    shown this version before. cosine, ranks: with `explain`."""
 
     cut: bool
     tokens: int
+    seen: bool = False
     cosine: float | None = None
     ranks: Ranks | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overridden:
+    """A record that does not apply, since `by` has its key."""
+
+    id: str
+    version: int
+    memory_key: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinLine:
+    id: str
+    version: int
+    line: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +147,8 @@ class Usage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
     """block: the text for the model, to be put into the prompt as it is; "" when there is nothing to tell.
+    instructions: the pinned records for the model, in the same manner. constraints: all that bind, matching or not.
+    omitted, pinned_omitted: what had no room. below_min_score: how many meant too little of the query.
 
     degraded: whether the index or the embedding model did not answer, so that something may be missing."""
 
@@ -120,6 +164,11 @@ class Recall:
     degraded: bool
     degraded_reason: str | None
     ranked: int
+    overridden: list[Overridden] = field(default_factory=list)
+    instructions: str = ""
+    pinned: list[PinLine] = field(default_factory=list)
+    pinned_tokens: int = 0
+    pinned_omitted: list[str] = field(default_factory=list)
 
 
 # ---------------------------------------------------------------- tools

@@ -1,8 +1,9 @@
 """Which calls are sent again, when, and how often.
 
-A call that was certainly not carried out may always be sent again: no connection was made, or the answer is 429, which
-is given before anything is done. After a 503, or where an answer was lost, only a call that does no more when it comes
-twice is repeated. The rest is the caller's to decide, who is told by the error (`Unreachable.was_sent`).
+Any call may be sent again, since it has one effect however often it comes (`connection`): where no connection was made
+or an answer was lost, after a 429 or a 503, and after a 409 `in_progress`, which says that an earlier try of the same
+call still runs and will have the answer. Every other answer is final. Who gives up and wants to go on later, in another
+process too, calls again with an `idempotency_key` of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from agent_memory.domain.errors import Throttled, Unavailable, Unreachable
+from agent_memory.domain.errors import Conflict, Throttled, Unavailable
 
 T = TypeVar("T")
 
@@ -38,10 +39,10 @@ class Resending:
     longest_wait_s: float = 20.0
     sleep: Callable[[float], None] = time.sleep
 
-    def __call__(self, send: Callable[[], T], *, repeatable: bool) -> T:
-        """What `send` gives. repeatable: whether the call does no more when it is carried out twice."""
+    def __call__(self, send: Callable[[], T]) -> T:
+        """What `send` gives."""
         retrying = Retrying(
-            retry=retry_if_exception(lambda error: self._may_resend(error, repeatable)),
+            retry=retry_if_exception(self._may_resend),
             stop=stop_after_attempt(self.attempts),
             wait=_pause_s,
             sleep=self.sleep,
@@ -49,11 +50,11 @@ class Resending:
         )
         return retrying(send)
 
-    def _may_resend(self, error: BaseException, repeatable: bool) -> bool:
-        if not isinstance(error, Throttled | Unavailable) or (error.retry_after_s or 0.0) > self.longest_wait_s:
+    def _may_resend(self, error: BaseException) -> bool:
+        if not isinstance(error, Conflict | Throttled | Unavailable):
             return False
-        not_carried_out = isinstance(error, Throttled) or (isinstance(error, Unreachable) and not error.was_sent)
-        return repeatable or not_carried_out
+        is_final = isinstance(error, Conflict) and error.code != "in_progress"
+        return not is_final and (error.retry_after_s or 0.0) <= self.longest_wait_s
 
 
 def _pause_s(state: RetryCallState) -> float:

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from time import monotonic
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 from agent_memory.domain.errors import AgentMemoryError, ToolRefused, Unavailable
 
+from .activity import Judgement
 from .answers import AddedMessage, TurnState
 from .connection import Call, Connection, given
+from .fields import MemoryFields, Scope
 from .messages import Messages
 from .pages import pages
 from .reading import shaped
@@ -29,9 +30,6 @@ TURN = "/v1/agents/{agent}/turns/{turn}"
 WAIT_S = 120.0  # for a commit: a review of two model calls, each with its retries, takes less
 _HELD_S = 25  # the longest that the server holds an answer back; its gateway ends a call after 29 s
 _BETWEEN_POLLS_S = 0.5  # should a server answer at once instead of holding
-
-# Called twice they do no more than once: what is deleted stays deleted, and a search changes nothing.
-_REPEATABLE_TOOLS = frozenset({"search_memory", "read_memory", "delete_memory"})
 
 EventType = Literal[
     "message",
@@ -88,16 +86,17 @@ class Turn:
         error: str | None = None,
         messages: Messages = (),
         wait: float = WAIT_S,
+        idempotency_key: str | None = None,
     ) -> TurnState:
         """Commit the turn, or roll it back, and wait until it is done; gives the turn as it stands then.
 
         error: why it failed. messages: what was said at the end. wait: seconds at most; a turn that takes longer is
-        `ending`, and commits by itself. Sent again where an answer was lost: the first outcome stands, its messages
-        once.
+        `ending`, and commits by itself. Called again it gives the turn as it stands: the first outcome stands, and the
+        messages that came with it.
         Raises `Conflict` (`outcome_differs`, `turn_not_open`, `turn_full`), `InvalidRequest`."""
         give_up = monotonic() + wait
         body = given(outcome=outcome, error=error, messages=list(messages) or None)
-        self._told(self._call("POST", "/end", body=body, wait=wait, repeatable=True))
+        self._told(self._call("POST", "/end", body=body, wait=wait, idempotency_key=idempotency_key))
         while self.state.status == "ending" and (left := give_up - monotonic()) > 0:
             self._connection.resending.sleep(min(left, _BETWEEN_POLLS_S))
             self.refresh(wait=left)
@@ -105,14 +104,15 @@ class Turn:
 
     def refresh(self, *, wait: float = 0.0) -> TurnState:
         """The turn as it stands now. wait: seconds, up to 25, that the server may wait while it is ending."""
-        return self._told(self._call("GET", "", wait=wait, repeatable=True))
+        return self._told(self._call("GET", "", wait=wait))
 
     # -- what happens in it
 
-    def add_messages(self, messages: Messages) -> list[AddedMessage]:
+    def add_messages(self, messages: Messages, *, idempotency_key: str | None = None) -> list[AddedMessage]:
         """Add, in order, what was received, said and got back; 1 to 100. Raises `Conflict` (also `turn_full`),
-        `InvalidRequest`. Not sent again where an answer was lost: they may stand in the transcript already."""
-        answer = self._call("POST", "/messages", body={"messages": list(messages)})
+        `InvalidRequest`."""
+        body = {"messages": list(messages)}
+        answer = self._call("POST", "/messages", body=body, idempotency_key=idempotency_key)
         return [shaped(AddedMessage, message) for message in answer["messages"]]
 
     def recall(
@@ -122,12 +122,14 @@ class Turn:
         messages: Messages | None = None,
         conversation: str | None = None,
         explain: bool = False,
+        idempotency_key: str | None = None,
     ) -> Recall:
         """What the agent knows of the query, or of the newest messages, exactly one of which is given: before each
-        model call. explain: adds the cosine and both ranks to each item. Raises `Conflict`, `InvalidRequest`."""
+        model call. conversation: whose call it is, `agent`, `helper:<id>` or `program:<id>`. explain: adds the cosine
+        and both ranks to each item. Raises `Conflict`, `InvalidRequest`."""
         said = None if messages is None else list(messages)
         body = given(query=query, messages=said, conversation=conversation, explain=explain or None)
-        return shaped(Recall, self._call("POST", "/recall", body=body, repeatable=True))
+        return shaped(Recall, self._call("POST", "/recall", body=body, idempotency_key=idempotency_key))
 
     def call_tool(
         self,
@@ -136,14 +138,27 @@ class Turn:
         *,
         call_id: str | None = None,
         conversation: str | None = None,
+        idempotency_key: str | None = None,
     ) -> ToolResult:
         """Carry out a memory tool that the model called, with the input as the model gave it. What is wrong with the
         call raises nothing: the model reads `error`. call_id: the model's own id of the call. Raises `Conflict`,
-        `NotFound` for a tool that there is not. `add_memory` is not sent again where an answer was lost."""
+        `NotFound` for a tool that there is not."""
         body = given(input=input, call_id=call_id, conversation=conversation)
-        repeatable = name in _REPEATABLE_TOOLS
-        answer = self._call("POST", "/tools/{tool}", {"tool": name}, body=body, repeatable=repeatable)
+        answer = self._call("POST", "/tools/{tool}", {"tool": name}, body=body, idempotency_key=idempotency_key)
         return shaped(ToolResult, answer)
+
+    def judge(
+        self,
+        verdict: Literal["accepted", "rejected"],
+        feedback: str | None = None,
+        *,
+        judge: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Judgement:
+        """Say what the work was worth, any number of times while the turn is open. feedback: required with a rejection,
+        which is to be learned from; 1 to 4,000 characters. judge: who judged. Raises `Conflict`, `InvalidRequest`."""
+        body = given(verdict=verdict, feedback=feedback, judge=judge)
+        return shaped(Judgement, self._call("POST", "/judgements", body=body, idempotency_key=idempotency_key))
 
     def transcript(
         self, *, types: EventType | Sequence[EventType] = (), page_size: int | None = None
@@ -161,30 +176,15 @@ class Turn:
         summary: str,
         *,
         kind: str,
-        content: str | None = None,
-        labels: Mapping[str, str] | None = None,
-        scope: Literal["session", "workflow", "user", "agent", "platform"] | None = None,
-        replaces: str | Sequence[str] | None = None,
-        priority: int | None = None,
-        confidence: float | None = None,
-        occurred_at: str | datetime | None = None,
-        expires_at: str | datetime | None = None,
+        scope: Scope | None = None,
+        idempotency_key: str | None = None,
+        **fields: Unpack[MemoryFields],
     ) -> Added:
-        """Save one fact, which becomes real when the turn completes (`add_memory`). Raises `ToolRefused`, `Conflict`.
-        Not sent again where an answer was lost; called again with the same words it gives the same record."""
-        input = given(
-            summary=summary,
-            kind=kind,
-            content=content,
-            labels=labels,
-            scope=scope,
-            replaces=replaces,
-            priority=priority,
-            confidence=confidence,
-            occurred_at=occurred_at,
-            expires_at=expires_at,
-        )
-        output = self._output("add_memory", input)
+        """Save one fact, which becomes real when the turn completes (`add_memory`); `MemoryFields` says what it may
+        bring. scope: the narrowest that the agent writes where it is not given. Called again with the same words it
+        gives the same record. Raises `ToolRefused`, `Conflict`."""
+        input = given(summary=summary, kind=kind, scope=scope, **fields)
+        output = self._output("add_memory", input, idempotency_key=idempotency_key)
         return Added(memory=shaped(View, output["memories"][0]), duplicate=output["duplicate"])
 
     def search(
@@ -197,24 +197,33 @@ class Turn:
         limit: int | None = None,
         after: str | None = None,
         conversation: str | None = None,
+        idempotency_key: str | None = None,
     ) -> SearchResult:
         """Records that the turn sees: ranked for a query, else newest first, or those of the ids (`search_memory`).
         Raises `ToolRefused`, `Conflict`."""
         input = given(query=query, kind=kind, labels=labels, ids=ids, limit=limit, after=after)
-        return shaped(SearchResult, self._output("search_memory", input, conversation))
+        return shaped(SearchResult, self._output("search_memory", input, conversation, idempotency_key))
 
-    def read(self, id: str, *, conversation: str | None = None) -> View:
+    def read(self, id: str, *, conversation: str | None = None, idempotency_key: str | None = None) -> View:
         """One record that the turn sees, superseded and deleted ones as well (`read_memory`). Raises `ToolRefused`."""
-        return shaped(View, self._output("read_memory", {"id": id}, conversation)["sources"][0])
+        output = self._output("read_memory", {"id": id}, conversation, idempotency_key)
+        return shaped(View, output["sources"][0])
 
-    def delete(self, id: str) -> View:
+    def delete(self, id: str, *, idempotency_key: str | None = None) -> View:
         """Delete one record, when the turn completes (`delete_memory`). Raises `ToolRefused`, `Conflict`."""
-        return shaped(View, self._output("delete_memory", {"id": id})["memories"][0])
+        output = self._output("delete_memory", {"id": id}, idempotency_key=idempotency_key)
+        return shaped(View, output["memories"][0])
 
     # -- one call
 
-    def _output(self, tool: str, input: Mapping[str, Any], conversation: str | None = None) -> dict[str, Any]:
-        result = self.call_tool(tool, input, conversation=conversation)
+    def _output(
+        self,
+        tool: str,
+        input: Mapping[str, Any],
+        conversation: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        result = self.call_tool(tool, input, conversation=conversation, idempotency_key=idempotency_key)
         if result.error is None:
             return result.output or {}
         if result.error.code == Unavailable.code:
@@ -229,7 +238,7 @@ class Turn:
         *,
         body: Mapping[str, Any] | None = None,
         wait: float = 0.0,
-        repeatable: bool = False,
+        idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         held_s = max(0, min(_HELD_S, math.ceil(wait)))
         return self._connection.send(
@@ -239,7 +248,7 @@ class Turn:
                 path={**self._path(), **(named or {})},
                 query={"wait": held_s or None},
                 body=body,
-                repeatable=repeatable,
+                idempotency_key=idempotency_key,
                 held_s=held_s,
             )
         )
