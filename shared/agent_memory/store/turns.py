@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from agent_memory.domain.errors import ConditionFailed, TooLarge
 from agent_memory.domain.ports import Absent, AllOf, Check, Delete, Equals, Item, Key, Put, Row, Table, Write
-from agent_memory.domain.records import Record, Status
-from agent_memory.domain.staging import Hide, Remove, Save, Staged
+from agent_memory.domain.records import Record
+from agent_memory.domain.staging import Staged
 from agent_memory.domain.turns import Turn, TurnStatus, not_open
 
-from . import keys, record_items
+from . import keys
 from .calls import call_rows
+from .packed_events import chunks, events_of, packed
+from .staged_items import staged_change, staged_item
 
 MAX_SEEN = 2000  # records of one conversation that were shown: 70 KB; what was shown longer ago counts as unseen
 _TRIES = 16  # each lost try is another turn of the session that committed at the same time
 
-CHUNK_BYTES = 300_000  # of messages in one item, before compression: well below the 400 KB of an item
 MESSAGES_BYTES = 3_900_000  # of one call, compressed: one transaction takes 4 MB
 
 
@@ -127,7 +126,7 @@ class Turns:
     def staged(self, agent_id: str, turn_id: str) -> list[Staged]:
         """The log, in order."""
         rows = self._table.query("execution", keys.turn_partition(agent_id, turn_id), prefix=keys.STAGED)
-        return [_staged(row.item) for row in rows]
+        return [staged_change(row.item) for row in rows]
 
     def nothing_staged_behind(self, turn: Turn, count: int) -> Check:
         """The log still has `count` entries: a call that entered before the commit has not staged since."""
@@ -135,7 +134,7 @@ class Turns:
 
     def stage(self, turn: Turn, number: int, change: Staged) -> Put:
         """The log's entry `number`, from 1; fails where another call was faster."""
-        return Put(keys.staged(turn.agent_id, turn.turn_id, number), _staged_item(change), Absent())
+        return Put(keys.staged(turn.agent_id, turn.turn_id, number), staged_item(change), Absent())
 
     def forget_staged(self, turn: Turn, count: int) -> list[Delete]:
         """At the end: what was staged is written, or never will be."""
@@ -182,20 +181,20 @@ class Turns:
 
     def events(self, turn: Turn, first: int, events: Sequence[Mapping[str, Any]]) -> list[Put]:
         """Events of one call, with consecutive numbers from `first`; and the row that leads to them, where one does."""
-        packed = Put(keys.events(turn.agent_id, turn.turn_id, first), {"packed": _packed(events)})
-        return [packed, *call_rows(turn, first, events)]
+        put = Put(keys.events(turn.agent_id, turn.turn_id, first), {"packed": packed(events)})
+        return [put, *call_rows(turn, first, events)]
 
     def events_of_call(self, agent_id: str, turn_id: str, first: int) -> list[dict[str, Any]]:
         """Those that were written together, in order."""
         key = keys.events(agent_id, turn_id, first)
         item = self._table.get(key)
-        return _events(Row(key, item)) if item else []
+        return events_of(Row(key, item)) if item else []
 
     def messages(self, turn: Turn, first: int, messages: Sequence[Mapping[str, Any]]) -> list[Put]:
         """Messages with consecutive numbers from `first`, in chunks."""
         puts: list[Put] = []
-        for chunk in _chunks(messages):
-            puts.append(Put(keys.messages(turn.agent_id, turn.turn_id, first), {"packed": _packed(chunk)}))
+        for chunk in chunks(messages):
+            puts.append(Put(keys.messages(turn.agent_id, turn.turn_id, first), {"packed": packed(chunk)}))
             first += len(chunk)
         if sum(len(put.item["packed"]) for put in puts) > MESSAGES_BYTES:
             raise TooLarge("These messages do not fit one call: send fewer at a time.")
@@ -219,7 +218,7 @@ class Turns:
         while len(found) < limit:
             rows = self._table.query("execution", partition, prefix=prefix, after=start, limit=limit)
             found += [
-                e for r in rows for e in _events(r) if e["sequence"] > after and (not types or e["type"] in types)
+                e for r in rows for e in events_of(r) if e["sequence"] > after and (not types or e["type"] in types)
             ]
             if len(rows) < limit:
                 break
@@ -285,56 +284,3 @@ def _stored(turn: Turn) -> Item:
 def _turn(agent_id: str, turn_id: str, item: Item) -> Turn:
     values = {name: item[name] for name in _FIELDS if name in item}
     return replace(Turn(agent_id, turn_id, **values), status=TurnStatus(item["status"]))
-
-
-def _staged_item(change: Staged) -> Item:
-    match change:
-        case Save():
-            places = {id: keys.memory_partition(place) for id, place in change.places.items()}
-            counted = {"holders": list(change.holders), "supersedes": change.supersedes}
-            return {"op": "save", **_new(change.record), "fingerprint": change.fingerprint, "places": places, **counted}
-        case Hide():
-            target = {"target": keys.memory_partition(change.target), "seen": change.seen.value}
-            return {"op": "hide", **_new(change.record), **target}
-        case Remove():
-            where = {"id": change.id, "partition": keys.memory_partition(change.place)}
-            return {"op": "remove", **where, "seen": change.seen.value, "by": dict(change.by)}
-
-
-def _new(record: Record) -> Item:
-    return record_items.stored(record) | {"id": record.id, "partition": keys.memory_partition(record.place)}
-
-
-def _staged(item: Item) -> Staged:
-    place = keys.place_of(item["partition"])
-    if item["op"] == "remove":
-        return Remove(item["id"], place, Status(item["seen"]), item["by"])
-    record = record_items.loaded(item["id"], place, item)
-    if item["op"] == "hide":
-        return Hide(record, keys.place_of(item["target"]), Status(item["seen"]))
-    places = {id: keys.place_of(partition) for id, partition in item["places"].items()}
-    return Save(record, places, item["fingerprint"], tuple(item["holders"]), item["supersedes"])
-
-
-def _chunks(messages: Sequence[Mapping[str, Any]]) -> Iterable[list[Mapping[str, Any]]]:
-    chunk: list[Mapping[str, Any]] = []
-    size = 0
-    for message in messages:
-        length = len(json.dumps(message, ensure_ascii=False).encode())
-        if chunk and size + length > CHUNK_BYTES:
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(message)
-        size += length
-    if chunk:
-        yield chunk
-
-
-def _events(row: Row) -> list[dict[str, Any]]:
-    events = json.loads(zlib.decompress(row.item["packed"]))
-    return [{"sequence": n, **event} for n, event in enumerate(events, int(row.key.sort[2:]))]
-
-
-def _packed(events: Sequence[Mapping[str, Any]]) -> bytes:
-    """Compressed JSON: a call's input may be nested deeper than the 32 levels of a DynamoDB item."""
-    return zlib.compress(json.dumps(events, ensure_ascii=False).encode(), 1)
