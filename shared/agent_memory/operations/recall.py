@@ -211,4 +211,4 @@ class _Recording:
     @property
     def _pins_changed(self) -> bool:
         """The first list of an attempt counts where it is not empty, a later one where it differs from the last."""
-        return self._pins != self.recalled.seen.pins
+        return self._pins != list(self.recalled.seen.pins)
