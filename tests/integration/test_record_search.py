@@ -157,18 +157,29 @@ def test_all_filters_of_the_list_hold(world: World, settle: Any) -> None:
     assert found(world, agent, until=created[b]) == {a}
 
 
-def test_a_session_is_searched_whole_among_many_that_match_better(world: World) -> None:
-    """The index gives the hundred best of all the agent has; a session's own filter is not applied after that."""
-    agent = world.configure(memory=LEXICAL)
-    turns = [world.begin(agent, f"s{n}") for n in range(8)]
-    for turn in turns:
+def test_what_filters_let_through_is_found_among_many_that_match_better(world: World) -> None:
+    """The index gives the hundred best: of those under the filters, not of all."""
+    agent = world.configure(memory={**LEXICAL, "pinned": {"max_tokens": 500}})
+    for n in range(8):
+        turn = world.begin(agent, f"s{n}")
         for number in range(15):
             turn.add(f"Invoice invoice {number}.")
         turn.commit()
-    wanted = world.remember(agent, "Much is said here, and only at its very end the word invoice.", "last")
+    weak = "Much is said here, and only at its very end the word invoice."
+    in_session = world.remember(agent, weak, "last")
+    in_agent = world.remember(agent, weak, scope="agent", pinned=True)
+    keyed = world.remember(agent, weak, memory_key="invoice.how", priority=1)
+    trial = world.remember(agent, weak, "s2", **PREVIEW)
+    request = AddMemory(summary=weak, kind="fact", scope="user", memory_key="of.a.person")
+    of_person = insert(world.services, agent, request, {"user_id": "u1"}, caller="tester").record.id
     world.index_all()
-    assert wanted not in found(world, agent, limit=200)
-    assert found(world, agent, session_id="last") == {wanted}
+    assert not {in_session, in_agent, keyed, trial, of_person} & found(world, agent, limit=200)
+    assert found(world, agent, session_id="last") == {in_session}
+    assert found(world, agent, scope="agent") == found(world, agent, pinned=True) == {in_agent}
+    assert found(world, agent, memory_key="invoice.how") == {keyed}
+    assert found(world, agent, preview=True) == {trial}
+    assert found(world, agent, scope="user") == found(world, agent, source="person") == {of_person}
+    assert found(world, agent, source="person", memory_key="invoice.how") == set()
 
 
 def test_at_most_limit_records_are_given(world: World, settle: Any) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from agent_memory.domain import words
 from agent_memory.domain.errors import EmbedderUnavailable, Unavailable
+from agent_memory.domain.facets import facets_of
 from agent_memory.domain.parts import parts, record_text
 from agent_memory.domain.ports import IndexEntry, Key
 from agent_memory.domain.records import Record, Status, searchable_text
@@ -137,7 +138,7 @@ def _entry(stored: Stored) -> IndexEntry:
         stamp,
         live=True,
         kind=record.kind,
-        labels=record.labels,
+        labels={**record.labels, **facets_of(record)},
         words=words.tokens(searchable_text(record)),
         vectors=stored.vectors,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from agent_memory.domain.errors import Fault, InvalidRequest
+from agent_memory.domain.facets import KEY, SCOPE, SOURCE, marks
 from agent_memory.domain.memory_settings import MemorySettings
 from agent_memory.domain.records import Record, Status
 from agent_memory.domain.scopes import Place, Scope
@@ -59,6 +60,13 @@ class Filters:
             dict(self.labels),
             sorted(set(self.statuses)),
         ]
+
+    @property
+    def facets(self) -> dict[str, str]:
+        """What the index knows of them, beside kind and labels."""
+        known = {SCOPE: self.scope, SOURCE: self.source, KEY: self.memory_key}
+        given = {name: value for name, value in known.items() if value is not None}
+        return given | marks(pinned=self.pinned, preview=self.preview)
 
     def places(self, agent_id: str | None) -> list[Place] | None:
         """The places where alone that can lie which they let through; None: in any of the agent's. Where they

@@ -1,8 +1,8 @@
 """Ranking all records of an agent, or of the platform, for people and programs (GR-3, `?query=`).
 
-How a search runs is told by `finding`; what a list shows by `memories`. Filters that the index does not know (whom a
-record is of, how it came, when) are applied to what it finds. Where they leave a few places alone, these are searched
-instead of all that the agent has.
+How a search runs is told by `finding`; what a list shows by `memories`. Where the filters leave a few places alone,
+these are searched instead of all that the agent has. Filters that the index does not know (since, until, expired; what
+is not pinned or not preview) are applied to the hundred best by words and by meaning that it gives.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class RecordFinding(Finding):
         self.agent_id, self.filters, self.searched = whose
 
     def query(self) -> IndexQuery:
-        kind, labels = self.filters.kind, self.filters.labels
+        kind, labels = self.filters.kind, {**self.filters.labels, **self.filters.facets}
         if self.searched is None:
             return IndexQuery(agent_id=self.agent_id, kind=kind, labels=labels)
         return IndexQuery([memory_partition(place) for place in self.searched], kind=kind, labels=labels)
