@@ -11,7 +11,7 @@ STAGE ?= dev
 UV := $(BIN)/uv --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-infra synth deploy destroy test check format rules demo serve-help bench-quality bench-latency bench-units constraints
+.PHONY: help setup setup-infra synth deploy destroy test check format rules demo serve-help bench-quality bench-latency bench-units soak constraints
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -97,6 +97,11 @@ bench-latency: setup ## how fast recalls and turns are, at 1,000 to 100,000 reco
 bench-units: setup ## what each route costs in DynamoDB's request units
 	@echo "bench-units: every route once, over the one-machine table, counted by item sizes"
 	@$(BIN)/python tests/performance/units.py
+
+SEED = $(shell date +%s)
+soak: STEPS ?= 10000
+soak: setup ## hold the product under faults against a model of the rules: make soak STEPS=100000 SEED=7
+	@PYTHONPATH=tests $(BIN)/python -m soak --steps $(STEPS) --seed $(SEED)
 
 # A file of pins that names no registry; without extras, which pip refuses in constraints.
 constraints: setup ## pin all dependencies anew in constraints.txt
