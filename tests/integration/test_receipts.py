@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from http_api import Api, ok
@@ -13,6 +14,7 @@ from agent_memory.adapters.sqlite_table import SqliteTable
 from agent_memory.domain.errors import ConditionFailed
 from agent_memory.local.gateway import Gateway
 from agent_memory.runtime import wiring
+from agent_memory.runtime.wiring import services_of
 from agent_memory.store import keys
 from agent_memory.store.receipts import (
     CHUNK_BYTES,
@@ -128,6 +130,50 @@ def test_a_whole_turn_said_twice_is_one_turn(world: World, api: Api) -> None:
     assert len(ended["memories"]) == 1  # type: ignore[arg-type]
     kinds = [event["type"] for event in ok(api.get(f"{path}/transcript", limit=200))["events"]]
     assert [kinds.count(kind) for kind in ("message", "execution", "judgement", "turn.committed")] == [1, 2, 1, 1]
+
+
+class Counting:
+    """A table that writes down the names of its calls."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        self.calls.append(name)
+        return getattr(self._table, name)
+
+
+@pytest.mark.rule("IF-2")
+def test_a_key_costs_one_transaction_and_a_repetition_that_alone(machine: World) -> None:
+    ports, table = machine.services, Counting(machine.table)
+    counted = services_of(table, ports.index, ports.embedder, together=ports.together, clock=ports.clock)
+    wiring.use(wiring.Wired(counted, "test"))
+    api = Api(Gateway().app())
+    agent = api.configure()
+    turn = api.begin(agent)
+
+    def cost(path: str, body: object, **headers: str) -> list[str]:
+        table.calls.clear()
+        assert api.request("POST", path, json=body, headers=headers).is_success
+        return list(table.calls)
+
+    said = {"messages": [{"role": "user", "text": "By post, please."}]}
+    depot = {"query": "depot"}
+    first, second = ({"input": {"summary": f"The depot closes at {hour}.", "kind": "fact"}} for hour in ("six", "ten"))
+    key = {"Idempotency-Key": "k"}
+    for path, body, other in [
+        (f"/v1/agents/{agent}/turns", {"session_id": "s1"}, {"session_id": "s1"}),
+        (f"{turn.path}/messages", said, said),
+        (f"{turn.path}/tools/add_memory", first, second),
+        (f"{turn.path}/tools/search_memory", {"input": depot}, {"input": depot}),
+    ]:
+        plain = ["transact" if call == "write_many" else call for call in cost(path, body)]
+        assert cost(path, other, **key) == ["transact", *plain], path
+        assert cost(path, other, **key) == ["transact"], path
+    shows_nothing = cost(f"{turn.path}/recall", depot)  # and so writes nothing, but for the answer that is kept
+    assert cost(f"{turn.path}/recall", depot, **key) == ["transact", *shows_nothing, "transact"]
+    wiring.use(None)
 
 
 @pytest.mark.rule("IF-2", "LC-4")

@@ -16,8 +16,10 @@ from synthetic import SyntheticEmbedder
 
 from agent_memory.local.edition import Edition
 from agent_memory.runtime.observability import configure_logging
+from agent_memory.runtime.rates import Rates
 
 if __name__ == "__main__":
     configure_logging(sys.stderr)
     listening = server.listen("127.0.0.1", 0)
-    server.serve(Edition(Path(sys.argv[1]), lambda _: SyntheticEmbedder(), dev=True), listening)
+    rates = Rates(1_000_000)  # one agent is all that is measured
+    server.serve(Edition(Path(sys.argv[1]), lambda _: SyntheticEmbedder(), dev=True, rates=rates), listening)
