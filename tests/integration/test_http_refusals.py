@@ -20,7 +20,7 @@ TURN_ROUTES = ("messages", "recall", "end", "tools/search_memory")
 @pytest.mark.rule("IF-1")
 @pytest.mark.parametrize(
     "path",
-    ["/", "/v1", "/v1/agents", "/v1/nothing", "/v2/status", "/v1/status/", "/v1/agents/a/config/", "//v1/status"],
+    ["/", "/v1", "/v1/agents/", "/v1/nothing", "/v2/status", "/v1/status/", "/v1/agents/a/config/", "//v1/status"],
 )
 def test_an_unknown_path_is_not_found(api: Api, path: str) -> None:
     problem(api.request("GET", path), 404, "not_found")

@@ -244,7 +244,8 @@ def test_a_reviewer_is_taken_and_said_to_be_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--principals", "x"], "No such option"),
+        (["--principals", "nowhere"], "does not exist"),
+        (["--tokens", "x"], "No such option"),
         (["--embedder", "magic"], "local, openai:<base url> or bedrock:<model>"),
         (["--embedder", "openai:http://127.0.0.1:1"], "name of its model"),
         (["--embedder-min-score", "2"], "-1<=x<=1"),
