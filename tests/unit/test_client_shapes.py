@@ -35,7 +35,7 @@ from agent_memory.client.agent import Agent
 from agent_memory.client.reading import shaped
 from agent_memory.client.turn import Turn
 from agent_memory.domain import messages, tool_inputs
-from agent_memory.runtime import requests, shapes
+from agent_memory.runtime import record_shapes, requests, shapes, transcript_shapes
 
 SHAPES: Mapping[type[BaseModel], type] = {
     shapes.ConfigAnswer: answers.Configuration,
@@ -45,14 +45,14 @@ SHAPES: Mapping[type[BaseModel], type] = {
     shapes.TurnShape: answers.TurnState,
     shapes.AddedMessage: answers.AddedMessage,
     shapes.JudgementAnswer: activity.Judgement,
-    shapes.Recalled: records.Recall,
-    shapes.Item: records.RecalledItem,
-    shapes.ToolAnswer: records.ToolResult,
-    shapes.RecordShape: records.Record,
-    shapes.ListedRecord: records.FoundRecord,
+    record_shapes.Recalled: records.Recall,
+    record_shapes.Item: records.RecalledItem,
+    record_shapes.ToolAnswer: records.ToolResult,
+    record_shapes.RecordShape: records.Record,
+    record_shapes.ListedRecord: records.FoundRecord,
     shapes.AgentShape: activity.AgentSummary,
     shapes.SessionShape: activity.Session,
-    shapes.ExecutionShape: activity.Execution,
+    transcript_shapes.ExecutionShape: activity.Execution,
     shapes.UsageSum: activity.UsageSum,
     shapes.StatusShape: answers.Status,
 }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from agent_memory.runtime.openapi import document
+from agent_memory.runtime.requests import EventType
 from agent_memory.runtime.routes import ROUTES
 
 DOCUMENT = document()
@@ -35,11 +36,12 @@ def test_every_route_is_in_the_document() -> None:
 
 
 @pytest.mark.rule("IF-3")
-def test_every_reference_leads_to_a_schema() -> None:
+def test_every_reference_leads_somewhere() -> None:
     named = {each["$ref"] for each in walk(DOCUMENT) if isinstance(each.get("$ref"), str)}
     assert named
     for reference in named:
-        assert reference.removeprefix("#/components/schemas/") in DOCUMENT["components"]["schemas"]
+        _, components, kind, name = reference.split("/")
+        assert name in DOCUMENT[components][kind]
 
 
 @pytest.mark.rule("IF-3")
@@ -61,7 +63,6 @@ def test_an_operation_tells_what_it_takes_and_answers(route: Any) -> None:
     assert all(code in told for code in route.codes)
 
 
-@pytest.mark.rule("IF-3", "CF-2")
 @pytest.mark.rule("IF-2", "IF-3")
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
 def test_every_post_takes_an_idempotency_key_and_nothing_else_does(route: Any) -> None:
@@ -75,13 +76,87 @@ def test_every_post_takes_an_idempotency_key_and_nothing_else_does(route: Any) -
     assert ("in_progress" in told, "idempotency_mismatch" in told) == (route.method == "POST",) * 2
 
 
+@pytest.mark.rule("IF-3", "CF-2")
 def test_fields_are_described_where_they_need_it() -> None:
     text = json.dumps(DOCUMENT)
     assert "only when facts from one session's data may inform all that read it" in text
     query = {p["name"]: p["schema"] for p in OPERATIONS["list_memories"]["parameters"] if p["in"] == "query"}
     assert query["limit"] == {"default": 50, "maximum": 200, "minimum": 1, "type": "integer"}
-    assert query["label.<name>"]["type"] == "string"
+    assert query["labels"]["additionalProperties"]["type"] == "string"
     assert "null" not in json.dumps(query)
+
+
+def headers_of(route: Any, status: int) -> set[str]:
+    return set(OPERATIONS[route.operation]["responses"][str(status)]["headers"])
+
+
+def taken_headers(route: Any) -> dict[str, bool]:
+    """Whether each is required."""
+    return {p["name"]: p["required"] for p in OPERATIONS[route.operation]["parameters"] if p["in"] == "header"}
+
+
+@pytest.mark.rule("IF-3", "CF-7", "GR-4", "SC-4")
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
+def test_conditional_routes_take_the_version_that_others_tell(route: Any) -> None:
+    taken = taken_headers(route)
+    assert ("If-Match" in taken) == route.conditional
+    assert ("If-None-Match" in taken) == (route.operation == "configure")
+    assert taken.get("If-Match", False) == (route.operation == "decide_platform_memory")
+    if route.conditional:
+        assert {"ETag"} <= headers_of(route, route.success[0])
+
+
+@pytest.mark.rule("IF-3", "IF-7")
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
+def test_answers_tell_of_their_headers(route: Any) -> None:
+    for status in OPERATIONS[route.operation]["responses"]:
+        assert "Request-Id" in headers_of(route, int(status))
+    assert "WWW-Authenticate" in headers_of(route, 401)
+    assert "Allow" in headers_of(route, 405)
+    assert "Retry-After" in headers_of(route, 429) & headers_of(route, 503)
+    assert all("Location" in headers_of(route, status) for status in route.success if "insert" in route.operation)
+
+
+@pytest.mark.rule("IF-3")
+def test_it_says_how_a_caller_is_known() -> None:
+    schemes = DOCUMENT["components"]["securitySchemes"]
+    assert {name for each in DOCUMENT["security"] for name in each} == set(schemes)
+    assert (schemes["bearer"]["scheme"], schemes["sigv4"]["name"]) == ("bearer", "Authorization")
+
+
+@pytest.mark.rule("IF-3", "TR-1")
+def test_a_transcript_has_a_shape_for_each_type_of_event() -> None:
+    events = DOCUMENT["components"]["schemas"]["Transcript"]["properties"]["events"]["items"]
+    assert set(events["discriminator"]["mapping"]) == set(get_args(EventType))
+
+
+def free_forms(schema: Any, path: str = "") -> Iterator[str]:
+    """Where a schema says no more than that an object stands there."""
+    if isinstance(schema, dict):
+        if schema.get("additionalProperties") is True:
+            yield path
+        for name, below in schema.items():
+            yield from free_forms(below, f"{path}.{name}" if name not in KEYWORDS else path)
+    elif isinstance(schema, list):
+        for below in schema:
+            yield from free_forms(below, path)
+
+
+KEYWORDS = {"properties", "items", "anyOf", "oneOf", "additionalProperties"}
+
+
+@pytest.mark.rule("IF-3")
+def test_only_what_others_give_the_shape_of_is_free() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert {path for name, schema in schemas.items() for path in free_forms(schema, name)} == {
+        "AnthropicTool.input_schema",
+        "OpenAiFunction.parameters",
+        "BedrockSchema.json",
+        "ToolCall.input",
+        "OpenApi.info",
+        "OpenApi.paths",
+        "OpenApi.components",
+    }
 
 
 @pytest.mark.rule("IF-3")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from http import HTTPStatus
 from typing import Any
 
 from pydantic import BaseModel
@@ -12,7 +11,8 @@ from pydantic.json_schema import models_json_schema
 from agent_memory import __version__
 from agent_memory.domain.tools import TOOLS
 
-from . import problems, receipts
+from . import receipts
+from .openapi_responses import HEADERS, responses
 from .requests import NoQuery, Query
 from .routes import ROUTES, Route
 from .shapes import ANSWERS, Problem
@@ -28,29 +28,20 @@ _PATH: dict[str, Schema] = {
     "n": {"type": "integer", "minimum": 1},
     "tool": {"type": "string", "enum": list(TOOLS)},
 }
-_EVERYWHERE = (400, 401, 403, 404, 405, 413, 429, 503)
-_ETAG = {"ETag": {"description": "The version, quoted.", "schema": {"type": "string"}}}
-_WITH_ETAG = frozenset(
-    {
-        "configure",
-        "get_config",
-        "get_memory",
-        "insert_memory",
-        "delete_memory",
-        "restore_memory",
-        "get_platform_memory",
-        "insert_platform_memory",
-        "delete_platform_memory",
-        "decide_platform_memory",
-    }
-)
-_REPLAYED = {
-    receipts.REPLAYED: {
-        "description": "`true`: the answer of the first call with this key.",
-        "schema": {"const": "true"},
-    }
+_SECURITY: dict[str, Schema] = {
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "On one machine: a token of the principals file. Without that file nobody is asked.",
+    },
+    "sigv4": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "In AWS: Signature Version 4, of the service execute-api.",
+        "x-amazon-apigateway-authtype": "awsSigv4",
+    },
 }
-_OF_KEYS = ("in_progress", "idempotency_mismatch")
 
 
 @cache
@@ -72,7 +63,12 @@ def document() -> dict[str, Any]:
         },
         "servers": [{"url": "/"}],
         "paths": paths,
-        "components": {"schemas": definitions["$defs"]},
+        "security": [*({name: []} for name in _SECURITY), {}],
+        "components": {
+            "schemas": definitions["$defs"],
+            "headers": dict(HEADERS),
+            "securitySchemes": _SECURITY,
+        },
     }
 
 
@@ -82,7 +78,7 @@ def _operation(route: Route, named: dict[type[BaseModel], Schema]) -> dict[str, 
         "summary": route.summary,
         "tags": [route.function],
         "parameters": [*_in_path(route), *_in_query(route.query), *_in_headers(route)],
-        "responses": {**_successes(route, named), **_problems(route, named[Problem])},
+        "responses": responses(route, named),
     }
     if route.grants:
         operation["description"] = f"Grant: {' or '.join(route.grants)}."
@@ -104,10 +100,17 @@ def _in_query(query: type[Query]) -> list[Schema]:
 
 
 def _parameter(name: str, schema: Schema) -> Schema:
-    if "additionalProperties" in schema:  # `label.<name>`: a parameter for each name, whose values these are
-        schema = {**schema["additionalProperties"], "description": schema["description"]}
+    if "additionalProperties" in schema:
+        return _labels(schema)
     plain = _without_null({key: value for key, value in schema.items() if key not in ("title", "description")})
     return {"name": name, "in": "query", "required": False, "description": schema["description"], "schema": plain}
+
+
+def _labels(schema: Schema) -> Schema:
+    """`label.<name>`: a parameter for each name, which is how OpenAPI writes out an object that is exploded."""
+    values = {"propertyNames": {"pattern": "^label[.]"}, "additionalProperties": schema["additionalProperties"]}
+    told = {"name": "labels", "in": "query", "required": False, "description": schema["description"]}
+    return {**told, "style": "form", "explode": True, "schema": {"type": "object", **values}}
 
 
 def _without_null(schema: Schema) -> Schema:
@@ -120,41 +123,19 @@ def _without_null(schema: Schema) -> Schema:
 
 
 def _in_headers(route: Route) -> list[Schema]:
-    text: Schema = {"type": "string"}
-    taken: dict[str, tuple[str, Schema]] = {}
+    taken = []
     if route.conditional:
-        taken["If-Match"] = 'The version to follow, quoted, such as "3".', text
-        taken["If-None-Match"] = "`*`: only where there is none yet.", text
+        told = 'The version that must stand, quoted, such as "3".'
+        taken.append(_header("If-Match", told, required="if_match_required" in route.codes and route.method == "POST"))
+    if route.operation == "configure":
+        taken.append(_header("If-None-Match", "`*`: only where there is none yet."))
     if route.method == "POST":
         told = "For 24 hours, the same key with an equal body is answered as the first time, and has no second effect."
-        taken[receipts.HEADER] = told, {"type": "string", "pattern": f"^{receipts.FORM}$"}
-    return [
-        {"name": name, "in": "header", "required": False, "description": description, "schema": schema}
-        for name, (description, schema) in taken.items()
-    ]
+        pattern = {"type": "string", "pattern": f"^{receipts.FORM}$"}
+        taken.append(_header(receipts.HEADER, told, schema=pattern))
+    return taken
 
 
-def _successes(route: Route, named: dict[type[BaseModel], Schema]) -> dict[str, Any]:
-    content = {"application/json": {"schema": named[ANSWERS[route.operation]]}}
-    headers = (_ETAG if route.operation in _WITH_ETAG else {}) | (_REPLAYED if route.method == "POST" else {})
-    named_headers = {"headers": headers} if headers else {}
-    return {
-        str(status): {"description": HTTPStatus(status).phrase, "content": content, **named_headers}
-        for status in route.success
-    }
-
-
-def _problems(route: Route, reference: Schema) -> dict[str, Any]:
-    content = {problems.CONTENT_TYPE: {"schema": reference}}
-    codes: dict[int, list[str]] = {status: [] for status in _EVERYWHERE}
-    for code in (*route.codes, *(_OF_KEYS if route.method == "POST" else ())):
-        codes.setdefault(problems.status_of_code(code), []).append(code)
-    return {
-        str(status): {"description": _described(status, own), "content": content}
-        for status, own in sorted(codes.items())
-    }
-
-
-def _described(status: int, codes: list[str]) -> str:
-    phrase = HTTPStatus(status).phrase
-    return f"{phrase}: {', '.join(codes)}" if codes else phrase
+def _header(name: str, description: str, *, required: bool = False, schema: Schema | None = None) -> Schema:
+    told = {"name": name, "in": "header", "required": required, "description": description}
+    return {**told, "schema": schema or {"type": "string"}}

@@ -5,37 +5,26 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from agent_memory.domain.configuration import AgentConfig
 
+from .answer_model import Problem, RecordStatus, Shape, SourceOfRecord, Time
+from .record_shapes import (
+    Recalled,
+    Records,
+    RecordShape,
+    RecordVersions,
+    ToolAnswer,
+)
+from .transcript_shapes import ConflictShape, ExecutionShape, Transcript
 
-class Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class FaultShape(Shape):
-    path: str = Field(description="Where, such as `memory.scope.read[0]`; empty for the whole body.")
-    code: str
-    message: str = Field(description="What the place takes; never what was sent.")
-
-
-class Problem(Shape):
-    """RFC 9457, with a stable code."""
-
-    type: Literal["about:blank"]
-    title: str
-    status: int
-    code: str
-    detail: str
-    request_id: str
-    faults: list[FaultShape] = []
-    current: dict[str, Any] | None = Field(None, description="What stands now, where a version did not match.")
+__all__ = ["ANSWERS", "Problem"]
 
 
 class ConfigVersion(Shape):
     version: int
-    created_at: str
+    created_at: Time
     created_by: str
 
 
@@ -50,60 +39,79 @@ class ConfigVersions(Shape):
     next: str | None
 
 
+class AnthropicTool(Shape):
+    name: str
+    description: str
+    input_schema: dict[str, Any] = Field(description="A JSON Schema.")
+
+
+class OpenAiFunction(Shape):
+    name: str
+    description: str
+    parameters: dict[str, Any] = Field(description="A JSON Schema.")
+
+
+class OpenAiTool(Shape):
+    type: Literal["function"]
+    function: OpenAiFunction
+
+
+class BedrockSchema(Shape):
+    json_schema: dict[str, Any] = Field(alias="json", description="A JSON Schema.")
+
+
+class BedrockSpecification(Shape):
+    name: str
+    description: str
+    inputSchema: BedrockSchema
+
+
+class BedrockTool(Shape):
+    toolSpec: BedrockSpecification
+
+
 class Tools(Shape):
     format: Literal["anthropic", "openai", "bedrock"]
-    version: int
-    tools: list[dict[str, Any]] = Field(description="As the dialect has them.")
+    version: int = Field(description="Of the configuration.")
+    tools: list[AnthropicTool] | list[OpenAiTool] | list[BedrockTool] = Field(description="As the dialect has them.")
 
 
 class Change(Shape):
+    """A record that the turn saves, replaces or deletes; while it is open, as it will be."""
+
     id: str
     version: int
-    status: str
+    status: RecordStatus
     preview: bool
     replaces: list[str]
-    source: str
-
-
-class Current(Shape):
-    id: str
-    version: int
-    status: str
-
-
-class ConflictShape(Shape):
-    change: Literal["save", "replace", "delete", "pin", "key"]
-    id: str
-    target: str
-    outcome: Literal["retargeted", "saved_alone", "nothing", "unpinned"]
-    current: Current | None
+    source: SourceOfRecord
 
 
 class TurnShape(Shape):
     turn_id: str
     agent_id: str
-    number: int | None
-    attempt: int
+    number: int | None = Field(description="In its session, from 1; null without one.")
+    attempt: int = Field(description="From 1; one that is tried again keeps its number.")
     status: Literal["open", "ending", "committed", "rolled_back"]
-    reason: str | None
+    reason: Literal["failed", "timeout", "superseded"] | None = Field(description="Why it was rolled back.")
     agent_version: int
     session_id: str | None
     workflow_id: str | None
     user_id: str | None
-    execution_id: str
+    execution_id: str = Field(description="The harness's own run; the turn's id where it gave none.")
     invocation_id: str | None
     preview: bool
     retry_of: str | None
     time_zone: str
-    started_at: str
-    ended_at: str | None
-    committed_at: str | None
+    started_at: str = Field(description="As the harness told it, else when it was begun here.")
+    ended_at: Time | None
+    committed_at: Time | None
     memories: list[Change]
     conflicts: list[ConflictShape]
 
 
 class BegunTurn(TurnShape):
-    still_ending: list[str]
+    still_ending: list[str] = Field(description="Earlier turns of the session, ended and not yet committed.")
 
 
 class Turns(Shape):
@@ -127,157 +135,13 @@ class AddedMessages(Shape):
     messages: list[AddedMessage]
 
 
-class View(Shape):
-    """A record as the model sees it."""
-
-    id: str
-    version: int
-    status: Literal["ACTIVE", "PENDING", "SUPERSEDED", "REJECTED", "DELETED"]
-    scope: Literal["session", "workflow", "user", "agent", "platform"]
-    kind: str
-    labels: dict[str, str]
-    summary: str
-    content: str | None
-    memory_key: str | None
-    priority: int
-    pinned: bool
-    preview: bool
-    replaces: list[str]
-    replaced_by: str | None
-    source: str
-    occurred_at: str | None
-    created_at: str
-
-
-class Ranks(Shape):
-    lexical: int | None
-    vector: int | None
-
-
-class Item(View):
-    """A record as a recall shows it."""
-
-    score: float | None = Field(description="Null of a constraint that the query did not find.")
-    seen: bool = Field(description="Whether the conversation was shown this version before.")
-    cut: bool
-    tokens: int
-    cosine: float | None = Field(None, description="With `explain`.")
-    ranks: Ranks | None = Field(None, description="With `explain`.")
-
-
-class Omission(Shape):
-    count: int
-    tokens: int
-    ids: list[str]
-
-
-class UsageShape(Shape):
-    purpose: Literal["embed"]
-    model: str
-    input_tokens: int
-    cached: bool
-    limited: bool
-
-
-class Ranking(Shape):
-    """How far an answer can be relied on."""
-
-    degraded: bool = Field(description="Whether something that was to help did not answer, so records may be missing.")
-    degraded_reason: Literal["embedder_down", "index_down", "index_behind"] | None
-    ranked: int = Field(description="How many records were ranked; 0 of what is only listed.")
-
-
-class Overridden(Shape):
-    """A record that does not apply, since another has its key."""
-
-    id: str
-    version: int
-    memory_key: str
-    by: str = Field(description="The record that applies.")
-
-
-class PinLine(Shape):
-    id: str
-    version: int
-    line: str
-
-
-class Recalled(Ranking):
-    recorded: bool
-    tool_execution_id: str | None
-    conversation: str
-    constraints: list[Item]
-    memories: list[Item]
-    overridden: list[Overridden]
-    omitted: Omission
-    below_min_score: int
-    block: str
-    instructions: str = Field(description="The pin list as the model is to read it; empty where there is none.")
-    pinned: list[PinLine]
-    pinned_tokens: int
-    pinned_omitted: list[str]
-    usage: UsageShape | None
-
-
-class ToolError(Shape):
-    code: str
-    message: str
-    argument: str | None = None
-    details: dict[str, Any] | None = None
-
-
-class ToolAnswer(Shape):
-    """`output`, or `error`: a message that the model reads."""
-
-    tool_execution_id: str
-    output: dict[str, Any] | None = None
-    error: ToolError | None = None
-
-
-class Transcript(Shape):
-    turn_id: str
-    attempt: int
-    events: list[dict[str, Any]] = Field(description="Each with `sequence`, `at`, `type` and the fields of its type.")
-    next: str | None
-
-
-class OutputUse(Shape):
-    sequence: int
-    at: str
-    type: Literal["output_use"]
-    use: Literal["RETRIEVED"]
-    tool_execution_id: str
-    conversation: str
-    memories: list[dict[str, Any]]
-
-
-class ExecutionShape(Shape):
-    """As the transcript has it: `output` or `error`, and of records the text at that version."""
-
-    turn_id: str
-    attempt: int
-    sequence: int
-    at: str
-    type: Literal["execution"]
-    tool_execution_id: str
-    tool: str
-    conversation: str
-    call_id: str | None
-    input: Any
-    output: dict[str, Any] | None = None
-    error: ToolError | None = None
-    started_at: str
-    duration_ms: int
-    output_uses: list[OutputUse]
-
-
 class SessionShape(Shape):
     session_id: str
     status: Literal["open", "closed"]
     turns: int = Field(description="How many turns began; one that is tried again counts once.")
-    first_turn_at: str
-    last_turn_at: str
-    closed_at: str | None
+    first_turn_at: Time
+    last_turn_at: Time
+    closed_at: Time | None
 
 
 class Sessions(Shape):
@@ -299,55 +163,11 @@ class UsageAnswer(Shape):
 class AgentShape(Shape):
     agent_id: str
     version: int = Field(description="The newest.")
-    created_at: str = Field(description="When it was first configured.")
+    created_at: Time = Field(description="When it was first configured.")
 
 
 class AgentsAnswer(Shape):
     agents: list[AgentShape]
-    next: str | None
-
-
-class WriterShape(Shape):
-    execution_id: str | None
-    invocation_id: str | None
-    agent_version: int | None
-    session_id: str | None
-    workflow_id: str | None
-    user_id: str | None
-    turn_id: str | None
-    conversation: str | None
-    tool_execution_id: str | None
-    caller: str | None = Field(description="Who, where a person or a program wrote it and no turn.")
-    links: dict[str, str]
-
-
-class RecordShape(View):
-    agent_id: str | None
-    session_id: str | None
-    workflow_id: str | None
-    user_id: str | None
-    confidence: float
-    expires_at: str | None
-    expired: bool
-    confirmed_at: str | None
-    about: list[str]
-    written_at: str
-    written_by: WriterShape
-
-
-class ListedRecord(RecordShape):
-    score: float | None = Field(None, description="With `query`.")
-    cosine: float | None = Field(None, description="With `explain`; null in lexical mode.")
-    ranks: Ranks | None = Field(None, description="With `explain`.")
-
-
-class Records(Ranking):
-    memories: list[ListedRecord]
-    next: str | None
-
-
-class RecordVersions(Shape):
-    versions: list[RecordShape]
     next: str | None
 
 
@@ -371,7 +191,7 @@ class IndexShape(Shape):
 class PartShape(Shape):
     built: bool
     wired: bool
-    last_run_at: str | None
+    last_run_at: Time | None
 
 
 class StatusShape(Shape):

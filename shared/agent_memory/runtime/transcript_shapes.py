@@ -1,0 +1,217 @@
+"""The shapes of a transcript's events, one for each type (TR-1 as far as its parts exist)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from .answer_model import RecordStatus, ScopeOfRecord, Shape, SourceOfRecord, Time
+from .record_shapes import Omission, ToolError
+
+
+class _Event(Shape):
+    sequence: int = Field(description="Its place in the transcript of the attempt, from 1.")
+    at: Time
+
+
+class VersionOf(Shape):
+    """A record at a version."""
+
+    id: str
+    version: int
+
+
+# ---------------------------------------------------------------- messages
+
+
+class CallInMessage(Shape):
+    call_id: str
+    tool: str
+    input: dict[str, JsonValue]
+
+
+class MessageEvent(_Event):
+    """What the turn received, said or got back."""
+
+    type: Literal["message"]
+    event_id: str
+    role: Literal["user", "agent", "tool", "system"]
+    text: str
+    conversation: str
+    purpose: Literal["message", "skill", "retrieval"]
+    truncated: bool = Field(description="Whether it was longer than 200,000 characters and was cut.")
+    said_at: str = Field(description="The message's own time, as it was given.")
+    calls: list[CallInMessage] | None = Field(None, description="Of role agent.")
+    call_id: str | None = Field(None, description="Of role tool: the call that it answers.")
+    tool: str | None = Field(None, description="Of role tool.")
+    is_error: bool | None = Field(None, description="Of role tool.")
+
+
+# ---------------------------------------------------------------- executions
+
+
+class VersionShown(VersionOf):
+    """With the text at that version, joined in as it is read; where it is gone, id and version alone and `erased`."""
+
+    erased: Literal[True] | None = None
+    status: RecordStatus | None = None
+    scope: ScopeOfRecord | None = None
+    kind: str | None = None
+    labels: dict[str, str] | None = None
+    summary: str | None = None
+    content: str | None = None
+    memory_key: str | None = None
+    priority: int | None = None
+    pinned: bool | None = None
+    preview: bool | None = None
+    replaces: list[str] | None = None
+    replaced_by: str | None = None
+    source: SourceOfRecord | None = None
+    occurred_at: str | None = None
+    created_at: Time | None = None
+
+
+class OutputShown(Shape):
+    """What the tool gave, records by id and version."""
+
+    memories: list[VersionShown] | None = None
+    sources: list[VersionShown] | None = None
+    duplicate: bool | None = None
+    next: str | None = None
+    missing: list[str] | None = None
+    degraded: bool | None = None
+    degraded_reason: Literal["embedder_down", "index_down", "index_behind"] | None = None
+    ranked: int | None = None
+
+
+class ExecutionEvent(_Event):
+    """A call of a native tool, or a recall (`search_memory` with `recall: true` in its input): `output` or `error`."""
+
+    type: Literal["execution"]
+    tool_execution_id: str
+    tool: str
+    conversation: str
+    call_id: str | None = Field(description="The model's own id of the call.")
+    input: Any = Field(description="As the model gave it: any JSON.")
+    output: OutputShown | None = None
+    error: ToolError | None = None
+    started_at: Time
+    duration_ms: int
+
+
+class OutputUse(_Event):
+    """That these versions came before a model."""
+
+    type: Literal["output_use"]
+    use: Literal["RETRIEVED"]
+    tool_execution_id: str
+    conversation: str
+    memories: list[VersionOf]
+
+
+class ExecutionShape(ExecutionEvent):
+    """An execution by its id, with the turn that it stands in and what became of its output."""
+
+    turn_id: str
+    attempt: int
+    output_uses: list[OutputUse]
+
+
+class UsageEvent(_Event):
+    """A call of a model."""
+
+    type: Literal["usage"]
+    purpose: Literal["embed", "memory"]
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cached: bool
+    limited: bool
+    what_for: Literal["recall", "search", "commit"] = Field(alias="for")
+
+
+# ---------------------------------------------------------------- what came of it
+
+
+class PinnedEvent(_Event):
+    """The pin list that a recall showed, where it differs from the one before."""
+
+    type: Literal["memory.pinned"]
+    records: list[VersionOf]
+    omitted: list[str]
+    tokens: int
+
+
+class OmittedEvent(_Event, Omission):
+    """What a recall had no room for."""
+
+    type: Literal["recall.omitted"]
+    tool_execution_id: str | None
+
+
+class JudgementEvent(_Event):
+    type: Literal["judgement"]
+    judgement_id: str
+    verdict: Literal["accepted", "rejected"]
+    feedback: str | None
+    judge: str | None
+
+
+class Current(Shape):
+    id: str
+    version: int
+    status: RecordStatus
+
+
+class ConflictShape(Shape):
+    """A change that met another turn's at the commit, and what has become of it."""
+
+    change: Literal["save", "replace", "delete", "pin", "key"]
+    id: str
+    target: str
+    outcome: Literal["retargeted", "saved_alone", "nothing", "unpinned"]
+    current: Current | None = Field(description="The target as the commit found it.")
+
+
+class ConflictEvent(_Event, ConflictShape):
+    type: Literal["conflict"]
+
+
+class UnpinnedEvent(_Event, ConflictShape):
+    """The record's pin did not fit any more, so it was saved without."""
+
+    type: Literal["pin.unpinned"]
+
+
+class CommittedEvent(_Event):
+    type: Literal["turn.committed"]
+    memories: list[VersionOf]
+
+
+class RolledBackEvent(_Event):
+    type: Literal["turn.rolled_back"]
+    reason: Literal["failed", "timeout", "superseded"]
+
+
+AnyEvent = Annotated[
+    MessageEvent
+    | ExecutionEvent
+    | OutputUse
+    | UsageEvent
+    | PinnedEvent
+    | OmittedEvent
+    | JudgementEvent
+    | ConflictEvent
+    | UnpinnedEvent
+    | CommittedEvent
+    | RolledBackEvent,
+    Field(discriminator="type"),
+]
+
+
+class Transcript(Shape):
+    turn_id: str
+    attempt: int
+    events: list[AnyEvent]
+    next: str | None
