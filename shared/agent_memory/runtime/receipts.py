@@ -48,18 +48,17 @@ class Operation(Protocol[S]):
 
 
 def once(call: Call, operation: Operation[R], answer: Callable[[R], Answer]) -> Answer:
-    """The answer to the call, made now or kept from before. Raises `Conflict` (in_progress) while the
-    same call runs, `NotAllowed` (idempotency_mismatch) where the key came with another body, and what the operation
-    raises."""
+    """The answer to the call, made now or kept from before. Raises `Conflict` (in_progress) while the same call runs,
+    `NotAllowed` (idempotency_mismatch) where the key came with another body, and what the operation raises."""
     if call.key is None:
         return answer(operation(also=nothing))
     asked = asked_of(call, call.key)
-    with_services = services()
-    now = with_services.clock.now()
-    found = with_services.receipts.claim(asked, with_services.ids.new(now), now)
+    ports = services()
+    now = ports.clock.now()
+    found = ports.receipts.claim(asked, ports.ids.new(now), now)
     match found:
         case Claim():
-            return _Once(with_services, found, answer).run(operation)
+            return _Once(ports, found, answer).run(operation)
         case Kept():
             return _replayed(found.packed)
         case Running():
