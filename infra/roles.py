@@ -46,6 +46,9 @@ class Needs:
     embeds: bool = False
 
 
+# A transaction whose answer was lost is looked for by reading what it put first, so whoever makes one may also get.
+# What was kept of a call under an Idempotency-Key lies in the execution table: for each POST put and get, and for a
+# tool's answer, which may be too long for one row, a batch of gets.
 NEEDS: Mapping[str, Needs] = {
     "activity": Needs(memory=("BatchGetItem", "GetItem", "Query"), execution=("BatchGetItem", "GetItem", "Query")),
     # `status` asks the index whether it answers and the model for its floor.
@@ -53,26 +56,60 @@ NEEDS: Mapping[str, Needs] = {
     "index": Needs(memory=("BatchGetItem", "BatchWriteItem"), indexes=True, embeds=True),
     "recall": Needs(
         memory=("BatchGetItem", "GetItem", "Query"),
-        execution=("BatchGetItem", "BatchWriteItem", "Query", "UpdateItem"),
+        execution=("BatchGetItem", "BatchWriteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
         searches=True,
         embeds=True,
     ),
-    "records": Needs(memory=("BatchGetItem", "Query"), execution=("GetItem", "Query")),
+    # The list of records is ranked by a query.
+    "records": Needs(
+        memory=("BatchGetItem", "GetItem", "Query"), execution=("GetItem", "Query"), searches=True, embeds=True
+    ),
     "tools": Needs(
         memory=("BatchGetItem", "GetItem", "PutItem", "Query"),
-        execution=("BatchWriteItem", "ConditionCheckItem", "PutItem", "Query", "UpdateItem"),
+        execution=(
+            "BatchGetItem",
+            "BatchWriteItem",
+            "ConditionCheckItem",
+            "GetItem",
+            "PutItem",
+            "Query",
+            "UpdateItem",
+        ),
         searches=True,
         embeds=True,
     ),
     "turns": Needs(
-        memory=("BatchGetItem", "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query"),
+        memory=(
+            "BatchGetItem",
+            "BatchWriteItem",
+            "ConditionCheckItem",
+            "DeleteItem",
+            "GetItem",
+            "PutItem",
+            "Query",
+        ),
         execution=("BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
     ),
+    # Goes on with ends that were cut off, so it may write what `turns` may; and removes records.
     "upkeep": Needs(
-        memory=("BatchGetItem", "BatchWriteItem", "GetItem", "Query"),
-        execution=("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query"),
+        memory=(
+            "BatchGetItem",
+            "BatchWriteItem",
+            "ConditionCheckItem",
+            "DeleteItem",
+            "GetItem",
+            "PutItem",
+            "Query",
+        ),
+        execution=("BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query"),
         indexes=True,
         maintains=True,
+        embeds=True,
+    ),
+    # Saves no turn: of the execution table it has what was kept of its own calls, and looks nothing else up there.
+    "write": Needs(
+        memory=("BatchGetItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query"),
+        execution=("GetItem", "PutItem"),
         embeds=True,
     ),
 }

@@ -135,8 +135,10 @@ PROD = StageSettings(
     throttle=Throttle(rate=1000, burst=2000, method_rate=500, method_burst=1000),
     log_days=90,
     # One search takes 20 ms of the nodes and their queues are short: 100 recalls and 100 tool calls at once are what
-    # three nodes of two cores still answer in time. Upkeep is one at a time, so that no two drain the same commits.
-    concurrency={"recall": 100, "tools": 100, "upkeep": 1},
+    # three nodes of two cores still answer in time. People look into all that an agent has, which asks more of the
+    # nodes than a turn does: 20 of them at once leave the turns theirs. Upkeep is one at a time, so that no two drain
+    # the same commits.
+    concurrency={"recall": 100, "records": 20, "tools": 100, "upkeep": 1},
 )
 
 STAGES: Mapping[str, StageSettings] = {stage.name: stage for stage in (DEV, PROD)}

@@ -31,6 +31,7 @@ class Size:
 # Lambda gives processor by memory, a whole one at 1,769 MiB: a start, and the ranking of a recall, are nothing but
 # processor, and 1,024 MiB take half the time of 512 for the same price. API Gateway answers within 29 s; 20 s are the
 # longest that the store (10 + 4), the search (3) and the model (3) take together, and a turn may be waited for 25 s.
+# `write` and `activity` compute little, but are called so seldom that nearly each call of theirs is a start.
 DEFAULT = Size(memory_mib=1024, timeout_s=20)
 SIZES: Mapping[str, Size] = {
     "agents": Size(memory_mib=512, timeout_s=20),

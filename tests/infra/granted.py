@@ -59,7 +59,13 @@ def callers() -> Iterator[Caller]:
     yield Caller((("OPERATE", AGENT), (HALVES[0], AGENT), (HALVES[1], AGENT), ("UPDATE", AGENT)))
     yield Caller(((HALVES[0], "*"), (HALVES[1], AGENT)))
     yield Caller(((HALVES[1], AGENT), (HALVES[0], OTHER), (HALVES[1], OTHER)))
-    yield Caller((("SELECT", "platform"), ("UPDATE", "platform"), ON_PLATFORM))
+    # Deleting for the platform takes three: whole, in another order, without a half of one, and where others are given.
+    select, update = ("SELECT", "platform"), ("UPDATE", "platform")
+    yield Caller((select, update, ON_PLATFORM))
+    yield Caller((ON_PLATFORM, (HALVES[1], "platform"), update, (HALVES[0], "platform")))
+    yield Caller((ON_PLATFORM, (HALVES[1], "platform"), update))
+    yield Caller((("SELECT", "*"), ("UPDATE", "*"), ON_PLATFORM))
+    yield Caller((select, ("UPDATE", AGENT), ON_PLATFORM))
 
 
 @cache

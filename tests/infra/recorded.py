@@ -14,19 +14,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx
+from botocore.exceptions import ReadTimeoutError
 from http_api import Api
 
-from agent_memory.runtime.routes import ROUTES
+from agent_memory.runtime.routes import ROUTES, Route
 
 Use = tuple[str, str]
 """An action of IAM, and what it is done to: a table's name, a path below the domain, a model."""
 
-_PATHS = [
-    (route.method, re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(route.resource))), route.function)
-    for route in ROUTES
-]
+_PATHS = [(route, re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(route.resource)))) for route in ROUTES]
 _IN_TRANSACTION = {
     "Put": "PutItem",
     "Delete": "DeleteItem",
@@ -37,9 +36,11 @@ _IN_TRANSACTION = {
 
 @dataclass
 class Recorder:
-    """function: whose calls are made now; None: those of the test itself, which count for nobody."""
+    """function: whose calls are made now; None: those of the test itself, which count for nobody. loses_answers:
+    whether the answers to transactions get lost, so that each function must look whether its own stands."""
 
     function: str | None = None
+    loses_answers: bool = False
     uses: dict[str, set[Use]] = field(default_factory=lambda: defaultdict(set))
 
     @contextmanager
@@ -60,19 +61,32 @@ class Recorder:
 
 
 class RecordedApi(Api):
-    """in_function: what is around a call, by the name of the function that serves it."""
+    """in_function: what is around a call, by the name of the function that serves it. repeats: whether every POST comes
+    with an Idempotency-Key, and once more. called: the routes so far."""
 
     def __init__(self, app: Any, in_function: Callable[[str], AbstractContextManager[None]]) -> None:
         super().__init__(app)
         self._in_function = in_function
+        self.repeats = False
+        self.called: set[tuple[Route, bool]] = set()
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        with self._in_function(_function_of(method, path)):
-            return super().request(method, path, **options)
+        route = _route_of(method, path)
+        is_keyed = self.repeats and method == "POST"
+        if is_keyed:
+            options["headers"] = {**options.get("headers", {}), "Idempotency-Key": uuid4().hex}
+        with self._in_function(route.function):
+            answer = super().request(method, path, **options)
+            if answer.is_success:
+                self.called.add((route, is_keyed))
+            if is_keyed:
+                again = super().request(method, path, **options)
+                assert again.headers.get("idempotency-replayed") == ("true" if answer.is_success else None)
+        return answer
 
 
-def _function_of(method: str, path: str) -> str:
-    (found,) = {function for verb, pattern, function in _PATHS if verb == method and pattern.fullmatch(path)}
+def _route_of(method: str, path: str) -> Route:
+    (found,) = (route for route, pattern in _PATHS if route.method == method and pattern.fullmatch(path))
     return found
 
 
@@ -99,12 +113,17 @@ Call = Callable[[Any, str, Mapping[str, Any]], Any]
 
 
 def noted(recorder: Recorder, make: Call, ask_model: Callable[[Mapping[str, Any]], Any]) -> Call:
-    """The same, which also notes what is called, and asks a model of the test's own."""
+    """The same, which also notes what is called, asks a model of the test's own, and may lose answers."""
 
     def made(client: Any, operation: str, params: Mapping[str, Any]) -> Any:
         service = client.meta.service_model.service_name
         recorder.call(service, operation, params)
-        return ask_model(params) if service == "bedrock-runtime" else make(client, operation, params)
+        if service == "bedrock-runtime":
+            return ask_model(params)
+        answer = make(client, operation, params)
+        if recorder.function and recorder.loses_answers and operation == "TransactWriteItems":
+            raise ReadTimeoutError(endpoint_url="the table's")
+        return answer
 
     return made
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
@@ -26,9 +27,12 @@ from table_fixtures import create_tables
 
 from agent_memory.adapters.change_feed import FeedRow
 from agent_memory.domain.ports import Clock, Key
+from agent_memory.domain.turns import TurnStatus
 from agent_memory.local.feed import stream_event
 from agent_memory.local.gateway import Gateway
+from agent_memory.operations.enter import find_turn
 from agent_memory.runtime import settings, wiring
+from agent_memory.runtime.routes import Route
 from agent_memory.store.keys import UNINDEXED
 from functions.index.handler import handler as index_handler
 from functions.upkeep.handler import handler as upkeep_handler
@@ -38,10 +42,15 @@ MODEL = "amazon.titan-embed-text-v2:0"
 DIMENSIONS = 256
 
 MEMORY = {
+    "kinds": ["fact", "constraint"],
+    "pinned": {"max_tokens": 2000},
     "tools": ["add_memory", "read_memory", "delete_memory"],
     "labels": {"customer": {"number": 5, "description": "Whose account it is."}},
     "search": {"min_score": None},
+    "retention": {"scope": {"session": "12h"}, "preview": "12h"},
 }
+EVERYWHERE = [*EVERY_SCOPE, "platform"]
+PLATFORM = "/v1/platform/memories"
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
@@ -53,8 +62,16 @@ ENVIRONMENT = {
 }
 
 
-def recorded_uses() -> Mapping[str, set[Use]]:
-    """By function. Skips the test where no node is to be had: one of its own, since the index has its real name."""
+@dataclass(frozen=True)
+class Recorded:
+    """uses: by function. called: the routes that were driven, and whether with an Idempotency-Key."""
+
+    uses: Mapping[str, set[Use]]
+    called: set[tuple[Route, bool]]
+
+
+def recorded() -> Recorded:
+    """Skips the test where no node is to be had: one of its own, since the index has its real name."""
     recorder = Recorder()
     with ExitStack() as stack:
         try:
@@ -70,8 +87,9 @@ def recorded_uses() -> Mapping[str, set[Use]]:
         create_tables(boto3.client("dynamodb"), *TABLES)
         stack.callback(wiring.use, None)
         wiring.use(None)
-        Scenario(recorder, model, node).play()
-    return recorder.uses
+        scenario = Scenario(recorder, model, node)
+        scenario.play()
+    return Recorded(recorder.uses, scenario.api.called)
 
 
 @dataclass
@@ -125,7 +143,7 @@ class Processes:
 
 class Scenario:
     def __init__(self, recorder: Recorder, model: Model, node: str) -> None:
-        self.model, self.node = model, node
+        self.recorder, self.model, self.node = recorder, model, node
         self.processes = Processes(recorder)
         self.api = RecordedApi(Gateway().app(), self.processes.of)
         self.dynamodb = boto3.client("dynamodb")
@@ -135,13 +153,19 @@ class Scenario:
         agent = self.configurations()
         self.recalls(agent)  # before there is an index, and a floor of the model
         self.upkeep()  # makes both
-        for _ in range(2):
+        for careful in (False, True):
+            # The second time every POST is sent twice with one key, and the answers of all transactions are lost.
+            self.api.repeats = self.recorder.loses_answers = careful
             self.processes.restart()
             self.turns(agent)
             self.stream()
             self.recalls(agent)
+            self.people(agent)
+            self.platform(agent)
+            self.previews(agent)
             self.records(agent)
             self.activity(agent)
+        self.long_answer(agent)
         self.outage(agent)
         self.lost_index(agent)
         self.told_twice(agent)
@@ -149,7 +173,7 @@ class Scenario:
     def configurations(self) -> str:
         agent = self.api.configure("support", memory=MEMORY)
         self.api.put(f"/v1/agents/{agent}/config", {"memory": {"enabled": True}}, If_Match='"7"')
-        newer = {"memory": {"enabled": True, "scope": {"read": EVERY_SCOPE, "write": EVERY_SCOPE}, **MEMORY}}
+        newer = {"memory": {"enabled": True, "scope": {"read": EVERYWHERE, "write": EVERYWHERE}, **MEMORY}}
         newer["memory"]["recall"] = {"max_tokens": 3000}
         ok(self.api.put(f"/v1/agents/{agent}/config", newer, If_Match='"1"'))
         for path in ("config", "config/versions", "tools"):
@@ -198,12 +222,88 @@ class Scenario:
             turn.end()
             self.api.begin(agent, session, user_id="u").recall("moved")
 
+    def people(self, agent: str) -> None:
+        """What is saved, deleted and restored beside turns; keys, pins and constraints too."""
+        path = f"/v1/agents/{agent}/memories"
+        owned = {"kind": "fact", "scope": "user", "user_id": "u", "memory_key": "opening", "pinned": True}
+        first = self.saved(path, **owned)
+        ok(self.api.post(path, {"summary": first["summary"], **owned}))  # known already
+        second = self.saved(path, **owned)
+        rule = self.saved(path, kind="constraint", scope="agent", memory_key="opening")
+        third = self.saved(path, kind="fact", scope="session", session_id="s1", labels={"customer": "1187"})
+        self.saved(path, kind="fact", scope="session", session_id="s1", replaces=[third["id"]])
+        turn = self.api.begin(agent, user_id="u")
+        turn.recall("When does it open?")
+        turn.add("It opens at seven.", scope="session", memory_key="opening", pinned=True)
+        turn.add("Never say when.", kind="constraint", scope="workflow" if turn.made["workflow_id"] else "user")
+        turn.end()
+        for record in (rule, second):
+            for _ in range(2):
+                ok(self.api.request("DELETE", f"{path}/{record['id']}"))
+        self.request("POST", f"{path}/{first['id']}/restore", version=2)
+        self.request("POST", f"{path}/{first['id']}/restore", version=1, code=412)
+        self.request("DELETE", f"{path}/{first['id']}", version=3)
+
+    def platform(self, agent: str) -> None:
+        """Two proposals by a tool, one approved and one refused; and what a person writes."""
+        turn = self.api.begin(agent, user_id="u")
+        proposed = [
+            turn.add(f"Proposed in {turn.id}: {word}.", scope="platform", memory_key=key)
+            for word, key in (("one", "offices"), ("two", None))
+        ]
+        turn.end()
+        self.saved(PLATFORM, kind="fact", scope="platform", memory_key="offices")
+        rule = self.saved(PLATFORM, kind="constraint", scope="platform")
+        for proposal, decision in zip(proposed, ("approve", "reject"), strict=True):
+            body = {"decision": decision, "reason": "As agreed."}
+            self.request("POST", f"{PLATFORM}/{proposal['id']}/approval", body, version=1)
+            self.request("POST", f"{PLATFORM}/{proposal['id']}/approval", body, version=2, code=409)
+        self.api.begin(agent, "s6").recall("offices")
+        for query in ({}, {"status": "all", "limit": 2}, {"query": "offices"}):
+            ok(self.api.get(PLATFORM, **query))
+        for below in ("", "/versions"):
+            ok(self.api.get(f"{PLATFORM}/{proposed[0]['id']}{below}"))
+        ok(self.api.request("DELETE", f"{PLATFORM}/{rule['id']}"))
+
+    def previews(self, agent: str) -> None:
+        """A preview turn that replaces what is live, hides it, and looks at what comes of it."""
+        live = self.api.remember(agent, f"Said before preview {self.count()}.", scope="agent")
+        gone = self.api.remember(agent, f"Said before preview {self.count()}.", scope="agent")
+        for n in range(2):
+            turn = self.api.begin(agent, "s7", preview=True)
+            turn.recall("said before preview")
+            if n == 0:
+                turn.add(f"Said in preview {turn.id}.", scope="agent", replaces=live["id"])
+                turn.call("delete_memory", {"id": gone["id"]})
+            turn.search("preview")
+            turn.end()
+
+    def long_answer(self, agent: str) -> None:
+        """One that a single row cannot keep: it is kept in several, and found again."""
+        turn, random = self.api.begin(agent, "s8"), Random(8)
+        contents = ["".join(chr(random.randrange(0x4E00, 0x9FFF)) for _ in range(16_000)) for _ in range(13)]
+        self.api.repeats = False
+        ids = [turn.add("Long.", content=content)["id"] for content in contents]
+        self.api.repeats = True
+        assert len(turn.search(ids=ids)) == len(ids)
+        turn.end("failed")
+
     def records(self, agent: str) -> None:
         path = f"/v1/agents/{agent}/memories"
         listed = ok(self.api.get(path, status="all", limit=2))
         ok(self.api.get(path, status="all", limit=2, after=listed["next"]))
-        for filters in ({"scope": "user", "user_id": "u"}, {"session_id": "s1"}, {"kind": "fact"}, {"expired": "true"}):
+        for filters in (
+            {"scope": "user", "user_id": "u"},
+            {"session_id": "s1"},
+            {"kind": "fact", "preview": "true"},
+            {"expired": "true"},
+            {"memory_key": "opening", "pinned": "true"},
+            {"query": "depot", "explain": "true"},
+            {"query": "depot", "label.customer": "1187"},
+        ):
             ok(self.api.get(path, **filters))
+        for filters in ({}, {"scope": "agent", "explain": "true"}, {"session_id": "s1"}):
+            ok(self.api.get(path, query="the depot", **filters))
         id = listed["memories"][0]["id"]
         for below in ("", "/versions", "/versions/1"):
             ok(self.api.get(f"{path}/{id}{below}"))
@@ -230,7 +330,8 @@ class Scenario:
 
     def outage(self, agent: str) -> None:
         """The model is down at two commits: the stream embeds one of them, upkeep the other. It finds a turn left open
-        too, and a commit that the stream lost."""
+        too, an end that was cut off, a commit that the stream lost, and records whose time is over."""
+        self.cut_off(agent)
         for repair in (self.stream, self.upkeep):
             self.model.down = True
             self.say(agent, "Said while the model was away")
@@ -240,6 +341,19 @@ class Scenario:
             self.processes.restart(hours_later=25)
             repair()
         ok(self.api.get("/v1/status"))
+
+    def cut_off(self, agent: str) -> None:
+        """A turn whose call ended it, and was not there any more to commit it."""
+        live = [self.api.remember(agent, f"Said before: {self.count()}.", scope="agent") for _ in range(2)]
+        begun = self.api.begin(agent, user_id="u")
+        begun.add(f"Said instead: {self.count()}.", scope="agent", replaces=live[0]["id"], memory_key="cut off")
+        begun.add("Never say this.", kind="constraint", scope="agent", pinned=True)
+        begun.call("delete_memory", {"id": live[1]["id"]})
+        wiring.use(None)
+        services = wiring.services()
+        turn = find_turn(services, agent, begun.id)
+        ending = replace(turn, status=TurnStatus.ENDING, outcome="completed", ended_at=turn.started_at)
+        services.turns.transact([services.turns.change(turn, ending), services.turns.ending(turn)])
 
     def lost_index(self, agent: str) -> None:
         """Every index is gone: upkeep fills a new one from the table, and the stream goes on."""
@@ -264,9 +378,19 @@ class Scenario:
                 assert self.marks() == []
 
     def say(self, agent: str, what: str) -> None:
-        """Save a record; each is another, since what is known already is not saved again."""
+        self.api.remember(agent, f"{what}: {self.count()} times.", scope="agent")
+
+    def saved(self, path: str, **fields: Any) -> dict[str, Any]:
+        return ok(self.api.post(path, {"summary": f"The office opens at {self.count()}.", **fields}), 201)
+
+    def count(self) -> int:
+        """Makes each text another, since what is known already is not saved again."""
         self._said += 1
-        self.api.remember(agent, f"{what}: {self._said} times.", scope="agent")
+        return self._said
+
+    def request(self, method: str, path: str, body: Any = None, *, version: int, code: int = 200) -> None:
+        answer = self.api.request(method, path, json=body or {}, headers={"If-Match": f'"{version}"'})
+        assert answer.status_code == code, answer.text[:1000]
 
     def stream(self) -> None:
         keys = [Key("memory", mark["pk"]["S"], mark["sk"]["S"]) for mark in self.marks()]

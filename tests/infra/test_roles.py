@@ -12,9 +12,10 @@ from fnmatch import fnmatchcase
 import needs_node  # noqa: F401
 import pytest
 from resolved import Resolved, statements
-from scenario import MODEL, TABLES, recorded_uses
+from scenario import MODEL, TABLES, Recorded, recorded
 from templates import Synthesised
 
+from agent_memory.runtime.routes import ROUTES
 from infra.roles import NEEDS
 
 BY_LAMBDA = {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTelemetryRecords", "xray:PutTraceSegments"}
@@ -36,17 +37,22 @@ def granted(synthesised: Synthesised) -> Uses:
 
 
 @pytest.fixture(scope="module")
-def used() -> Uses:
-    return recorded_uses()
+def driven() -> Recorded:
+    return recorded()
 
 
 @pytest.mark.rule("GR-2")
 @pytest.mark.parametrize("function", sorted(NEEDS))
-def test_a_function_may_do_what_its_handlers_call_and_no_more(function: str, granted: Uses, used: Uses) -> None:
-    may, does = granted[function], used[function]
+def test_a_function_may_do_what_its_handlers_call_and_no_more(function: str, granted: Uses, driven: Recorded) -> None:
+    may, does = granted[function], driven.uses[function]
     never_granted = sorted(use for use in does if not any(_covers(grant, use) for grant in may))
     never_used = sorted(grant for grant in may if not any(_covers(grant, use) for use in does))
     assert (never_granted, never_used) == ([], [])
+
+
+def test_every_route_is_driven_and_every_post_with_a_key_too(driven: Recorded) -> None:
+    assert {route for route, _ in driven.called} == set(ROUTES)
+    assert {route for route, is_keyed in driven.called if is_keyed} == {r for r in ROUTES if r.method == "POST"}
 
 
 def test_lambda_itself_does_the_same_with_every_role_and_reads_the_stream_with_one(synthesised: Synthesised) -> None:

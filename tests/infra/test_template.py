@@ -8,8 +8,10 @@ import pytest
 from templates import listed, references, text
 
 from agent_memory.runtime.routes import ROUTES
-from agent_memory.store.keys import UNINDEXED
+from agent_memory.store.keys import EXPIRES, UNINDEXED
 from infra.constructs.indexing import commit_filter
+from infra.constructs.tables import TTL_ATTRIBUTE
+from infra.roles import NEEDS
 
 
 def functions(template):
@@ -69,10 +71,14 @@ def test_there_are_two_tables_on_demand_that_can_be_restored_for_35_days(templat
             {"AttributeName": "sk", "KeyType": "RANGE"},
         ]
         assert table["BillingMode"] == "PAY_PER_REQUEST"
-        assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_ttl", "Enabled": True}
+        assert table["TimeToLiveSpecification"] == {"AttributeName": EXPIRES, "Enabled": True}
         backup = table["PointInTimeRecoverySpecification"]
         assert backup == {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 35}
         assert "TableName" not in table
+
+
+def test_rows_are_removed_by_the_attribute_that_the_code_writes():
+    assert TTL_ATTRIBUTE == EXPIRES
 
 
 def test_only_the_memory_table_has_a_stream_and_it_carries_keys_alone(template):
@@ -114,19 +120,16 @@ def test_the_domain_opens_paths_to_roles_and_to_nobody_else(template):
         assert all(text(each).endswith(".Arn}") for each in listed(statement["Principal"]["AWS"]))
         assert all(text(each).rpartition("/domain/")[2].count("/") >= 1 for each in listed(statement["Resource"]))
     readers = {text(each) for s in statements if "_msearch" in str(s) for each in listed(s["Principal"]["AWS"])}
-    assert {name for name in ("Agents", "Recall", "Tools") if any(name in each for each in readers)} == {
-        "Agents",
-        "Recall",
-        "Tools",
-    }
-    assert len(readers) == 3
+    searching = {"Agents", "Recall", "Records", "Tools"}
+    assert {name for name in searching if any(f"Memory{name}" in each for each in readers)} == searching
+    assert len(readers) == len(searching)
 
 
 def test_each_domain_role_is_mapped_to_the_functions_that_need_it(template):
     roles = text(template.the("AWS::CloudFormation::CustomResource")["Roles"])
     search, rest = roles.split("agent_memory_index")
     index, maintenance = rest.split("agent_memory_maintenance")
-    assert [part.count(".Arn}") for part in (search, index, maintenance)] == [3, 2, 1]
+    assert [part.count(".Arn}") for part in (search, index, maintenance)] == [4, 2, 1]
     assert '"allowed_actions":["indices:data/read/search"]' in search
 
 
@@ -142,7 +145,7 @@ def test_prod_spreads_the_domain_over_three_zones(prod):
 @pytest.mark.rule("GR-2")
 def test_each_function_has_a_role_of_its_own(template):
     roles = [text(each["Role"]) for each in functions(template).values()]
-    assert len(set(roles)) == len(roles) == 7
+    assert len(set(roles)) == len(roles) == len(NEEDS)
 
 
 def test_each_function_runs_on_arm_traced_and_logs_json_into_a_group_with_retention(template):

@@ -18,7 +18,9 @@ def imported_by(module: str) -> set[str]:
     return set(json.loads(printed))
 
 
-@pytest.mark.parametrize("function", ["activity", "agents", "turns", "recall", "tools", "records", "index", "upkeep"])
+@pytest.mark.parametrize(
+    "function", ["activity", "agents", "turns", "recall", "tools", "records", "write", "index", "upkeep"]
+)
 def test_a_handler_brings_nothing_heavy_and_no_client(function: str) -> None:
     assert imported_by(f"functions.{function}.handler") & HEAVY == set()
 
