@@ -24,6 +24,7 @@ from agent_memory.local.gateway import Gateway
 from agent_memory.runtime import wiring
 from agent_memory.runtime.receipts import key_of
 from agent_memory.runtime.wiring import services_of
+from agent_memory.store import keys
 from agent_memory.store.receipts import CHUNK_BYTES
 
 SAID = {"messages": [{"role": "user", "text": "By post, please."}]}
@@ -438,8 +439,9 @@ def test_one_that_is_slower_than_its_lease_has_no_effect_once_another_has_taken_
 
 
 @pytest.mark.rule("IF-2")
-def test_messages_slower_than_their_lease_are_not_kept_twice(waiting: tuple[Api, WaitingEmbedder]) -> None:
-    """A search, whose answer is kept afterwards: the slow one's is not given, since another one's is kept."""
+def test_a_search_that_is_slower_than_its_lease_is_not_answered_beside_the_one_that_took_over(
+    waiting: tuple[Api, WaitingEmbedder],
+) -> None:
     api, embedder = waiting
     turn = api.begin(api.configure(memory={"search": {"mode": "hybrid"}}))
     path, body = f"{turn.path}/tools/search_memory", {"input": {"query": "depot"}}
@@ -468,3 +470,20 @@ def test_a_key_is_free_after_24_hours(api: Api, agent: str) -> None:
     assert (later.status_code, replayed(later)) == (201, False)
     assert later.json()["turn_id"] != first.json()["turn_id"]
     assert same(later, keyed(api, path, {"session_id": "another day"}, key="day"))
+
+
+@pytest.mark.rule("IF-2")
+def test_the_sweep_removes_what_no_key_finds_any_more(api: Api, edition: Edition) -> None:
+    agent = api.configure()
+    assert keyed(api, f"/v1/agents/{agent}/turns", {"session_id": "s"}).status_code == 201
+    partitions = {keys.receipts(agent, f"{digit:x}") for digit in range(16)}
+    assert edition.switches is not None
+    table = edition.switches.table
+
+    def rows() -> int:
+        ok(api.post("/v1/dev/run", {"job": "sweep"}))
+        return sum(len(table.query("execution", partition)) for partition in partitions)
+
+    assert rows() == 1
+    ok(api.post("/v1/dev/clock", {"advance": "25h"}))
+    assert rows() == 0
