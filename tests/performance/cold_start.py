@@ -53,6 +53,8 @@ EVENTS: Mapping[str, dict[str, Any]] = {
     "tools": event("POST", f"{TURNS}/{{turn}}/tools/{{tool}}", {"input": {"query": "Where do invoices go?"}}),
     "turns": event("POST", TURNS, {"session_id": "s-1"}),
     "records": event("GET", "/v1/agents/{agent}/memories"),
+    "write": event("POST", "/v1/agents/{agent}/memories", {"summary": "By post.", "kind": "fact", "scope": "agent"}),
+    "activity": event("GET", TURNS),
     "agents": event("GET", "/v1/agents/{agent}/config"),
     "index": {"Records": []},
     "upkeep": {},

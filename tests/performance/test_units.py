@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from units import MeteredTable, Units, measure
+from metered import MeteredTable, Rounds, Units
+from units import EXAMPLE, measure
 
 from agent_memory.adapters.sqlite_table import SqliteTable
 from agent_memory.domain.ports import Absent, Check, Delete, Equals, Key, Put
@@ -74,5 +75,16 @@ def test_storage_grows_by_the_item_and_100_bytes_and_shrinks_again(table):
     assert table.spent.kept_bytes == 0
 
 
+def test_of_calls_made_at_once_the_longest_row_counts(table):
+    rounds = Rounds()
+    counted = rounds.counting(table, "get")
+    one, two = (lambda: counted.get(key("a"))), (lambda: [counted.get(key("a")), counted.get(key("b"))])
+    one()
+    rounds.together(one, lambda: rounds.together(one, two), one)
+    assert rounds.done == 1 + 2
+
+
 def test_every_route_of_the_example_turn_is_measured(tmp_path):
-    assert all(units.requests for units in measure(tmp_path).values())
+    spent = measure(tmp_path)
+    assert EXAMPLE.keys() <= spent.keys()
+    assert all(units.requests >= 1 and units.rounds >= 1 for units in spent.values())
