@@ -219,6 +219,19 @@ def test_a_record_whose_key_is_held_is_not_restored(api: Api, agent: str) -> Non
     assert read(api, agent, a["id"])["status"] == "DELETED"
 
 
+@pytest.mark.rule("GR-8", "RC-3")
+def test_a_preview_record_is_restored_beside_the_live_holder_of_its_key(api: Api, agent: str) -> None:
+    preview = api.begin(agent, preview=True)
+    tried = preview.add("Tried.", scope="agent", memory_key="k")
+    preview.end()
+    ok(delete(api, f"/v1/agents/{agent}/memories/{tried['id']}"))
+    live = save(api, agent, "Live.", memory_key="k")
+    assert ok(api.post(f"/v1/agents/{agent}/memories/{tried['id']}/restore"))["status"] == "ACTIVE"
+    assert read(api, agent, live["id"])["status"] == "ACTIVE"
+    other = save(api, agent, "Next.", memory_key="k")
+    assert other["replaces"] == [live["id"]]
+
+
 @pytest.mark.rule("GR-8", "RC-5")
 def test_only_what_has_ended_is_restored(api: Api, agent: str) -> None:
     active = save(api, agent, "Active.")

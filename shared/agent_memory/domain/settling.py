@@ -162,7 +162,7 @@ class _Play:
         self._change(change.id, Status.REJECTED, change.by, replaced_by=None)
 
     def _is_blocked(self, record: Record, taken: Collection[str]) -> bool:
-        for holder in self._holders(record):
+        for holder in self._holders(record, both=record.status is Status.PENDING):
             if holder.id not in taken:
                 self._conflict("key", record.id, holder.id, "nothing", holder)
                 return True
@@ -229,11 +229,12 @@ class _Play:
             taken.append(holder.id)
         return new
 
-    def _holders(self, new: Record) -> list[Record]:
-        """Who has its key now: the record of its own mode, and for a preview save the live one beside it."""
+    def _holders(self, new: Record, *, both: bool = True) -> list[Record]:
+        """Who has its key now: the record of its own mode, and with `both` the live one beside what a preview saves,
+        which hides it. What is restored hides nothing anew."""
         if new.memory_key is None:
             return []
-        places = [new.place, new.place.live] if new.preview else [new.place]
+        places = [new.place, new.place.live] if new.preview and both else [new.place]
         held = [self._holder((place, new.memory_key)) for place in places]
         return [record for record in held if record and not self._hider(record)]
 
