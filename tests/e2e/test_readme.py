@@ -8,24 +8,25 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_memory.cli import main
-from agent_memory.domain import messages, text, tool_inputs, turns, words
-from agent_memory.runtime import requests, routes
+from agent_memory.domain import messages, staging, text, tool_inputs, turns, words
+from agent_memory.runtime import requests, routes, settings
 from agent_memory.runtime.problems import CODES
+from agent_memory.store import receipts
 
 HOUSE = Path(__file__).parents[2]
 README = (HOUSE / "README.md").read_text("utf-8")
 START_S = 120  # of patience
-NOT_YET_RAISED = {"unauthenticated", "forbidden", "conflict", "throttled"}  # codes without a cause in a harness's calls
 
 
-def examples(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+def examples(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def example(language: str, holding: str) -> str:
@@ -36,7 +37,10 @@ def example(language: str, holding: str) -> str:
 SERVE = ".venv/bin/agent-memory serve\n"
 REBUILD = ".venv/bin/agent-memory reindex\n"
 COMMANDS = "make demo\nmake test\n"
-CURL = example("sh", "curl")
+CURL = example("sh", "turn_id()")
+SERVE_TO_SOME = ".venv/bin/agent-memory serve --principals principals.json\n"
+REFUSED = example("sh", "half-token")
+SHOWS = "  # -> "  # between an expression and what it gives
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +54,26 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(checkout: Path) -> Iterator[str]:
     """The server as the README starts it, but on a free port; gives its address."""
-    command = f"exec {SERVE.strip()} --port 0"
-    with (checkout / "log").open("wb") as log:
-        process = subprocess.Popen(["sh", "-c", command], cwd=checkout, stdout=subprocess.PIPE, stderr=log, text=True)
+    with started(SERVE, checkout) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def server_for_some(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The one that asks who calls, with the file of the README."""
+    folder = tmp_path_factory.mktemp("some")
+    (folder / ".venv").symlink_to(sys.prefix)
+    (tokens,) = examples("json")
+    (folder / "principals.json").write_text(tokens)
+    with started(SERVE_TO_SOME, folder) as address:
+        yield address
+
+
+@contextmanager
+def started(command: str, folder: Path) -> Iterator[str]:
+    shell = ["sh", "-c", f"exec {command.strip()} --port 0"]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(shell, cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True)
     assert process.stdout
     yield process.stdout.readline().removeprefix("listening on http://").strip()
     process.terminate()
@@ -60,7 +81,7 @@ def server(checkout: Path) -> Iterator[str]:
 
 
 def test_each_shell_example_is_run_by_a_test():
-    assert sorted(examples("sh")) == sorted([COMMANDS, SERVE, CURL, REBUILD])
+    assert sorted(examples("sh")) == sorted([COMMANDS, SERVE, CURL, REBUILD, SERVE_TO_SOME, REFUSED])
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "sh"])
@@ -104,6 +125,70 @@ def test_the_harness_in_python_rolls_back_when_its_model_fails(server: str):
     names["memory"].close()
 
 
+# ---------------------------------------------------------------- examples that show what comes back
+
+
+def run_as_shown(code: str, names: dict[str, Any], told: list[str]) -> None:
+    """Run the example; each expression with `# ->` behind it gives what stands there, and is added to `told`."""
+
+    def compare(value: object, shown: str) -> None:
+        assert value == eval(shown, {}), f"{value!r} is shown as {shown}"
+        told.append(shown)
+
+    names["_compare"] = compare
+    exec("\n".join(compared(line) for line in code.splitlines()), names)
+
+
+def compared(line: str) -> str:
+    expression, shows, shown = line.partition(SHOWS)
+    indent = expression[: len(expression) - len(expression.lstrip())]
+    return f"{indent}_compare({expression.strip()}, {shown!r})" if shows else line
+
+
+@pytest.mark.parametrize(
+    ("heading", "server_of"), [("For the harness developer", "server"), ("Records and grants", "server_for_some")]
+)
+def test_the_examples_of_a_page_run_one_after_another_and_give_what_they_show(
+    heading: str, server_of: str, request: pytest.FixtureRequest
+):
+    address, page = request.getfixturevalue(server_of), section(heading)
+    names: dict[str, Any] = {}
+    told: list[str] = []
+    for code in examples("python", page):
+        if "def take_turn" not in code:  # which takes a model, and has tests of its own
+            run_as_shown(code.replace("127.0.0.1:8080", address), names, told)
+    assert len(told) == page.count(SHOWS) > 10
+
+
+@pytest.mark.rule("GR-1", "GR-7")
+def test_half_a_grant_is_refused_in_the_words_of_the_readme(server_for_some: str):
+    line = REFUSED.replace("127.0.0.1:8080", server_for_some)
+    ran = subprocess.run(["sh"], input=line, capture_output=True, text=True, timeout=60)
+    refused = json.loads(ran.stdout)
+    assert (refused["status"], refused["code"]) == (403, "forbidden")
+    assert f"answers 403, `{refused['detail']}`" in section("Records and grants")
+
+
+def test_each_filter_of_the_list_stands_in_the_readme():
+    filters = set(requests.MemoriesQuery.model_fields) - {"labels"}
+    assert {name for name in filters if f"`{name}" not in section("Records and grants")} == set()
+
+
+def test_each_grant_stands_in_the_readme():
+    page = section("Records and grants")
+    grants = {part for route in routes.ROUTES for grant in route.grants for part in grant.split("+")}
+    assert {grant for grant in grants if f"\n| {grant}" not in page} == set()
+
+
+def test_each_kind_of_not_yet_is_drawn_and_told():
+    page = section("The flow")
+    assert all(page.count(kind.upper()) == 1 for kind in NOT_YET)
+    assert re.findall(r"^\| \*\*(\w+)\*\*", page, re.MULTILINE) == NOT_YET
+
+
+NOT_YET = ["staged", "pending", "preview", "unindexed"]
+
+
 def test_the_index_is_rebuilt_by_the_command_of_the_readme(tmp_path: Path):
     (tmp_path / ".venv").symlink_to(sys.prefix)
     ran = subprocess.run(REBUILD, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=START_S)
@@ -125,13 +210,13 @@ def test_each_flag_of_serve_stands_in_the_readme_and_no_other():
 def test_each_code_of_a_problem_stands_in_the_readme_and_no_other():
     rows = re.findall(r"^\| ([\d, ]+) \| (.+?) \|", section("Errors"), re.MULTILINE)
     told = {code for _, codes in rows for code in re.findall(r"`([a-z_]+)`", codes)}
-    assert told == {code for codes in CODES.values() for code in codes} - NOT_YET_RAISED
+    assert told == {code for codes in CODES.values() for code in codes}
 
 
 def test_each_path_of_the_readme_is_a_route():
     known = {f"{route.method} {route.resource}" for route in routes.ROUTES}
-    table = section("From a harness, turn by turn")
-    steps = re.findall(r"`(GET|PUT|POST) (/[^`? ]+)", table)
+    table = section("For the harness developer")
+    steps = re.findall(r"`(GET|PUT|POST) (/(?!v1)[^`? ]+)", table)
     assert {f"{method} /v1/agents/{{agent}}{path}" for method, path in steps} - known == set()
     assert {f"GET {path}" for path in re.findall(r"`GET (/v1/[^`]+)`", README)} - known == set()
 
@@ -143,8 +228,15 @@ def test_each_path_of_the_readme_is_a_route():
         ("| 100 a call of `messages`,", messages.MAX_MESSAGES == 100),
         (" 2,000 a turn,", turns.MAX_MESSAGES == 2000),
         (" 200,000 characters each", messages.MAX_TEXT_CHARACTERS == 200_000),
+        ("| 20 of one scope and owner;", staging.MAX_CONSTRAINTS == 20),
+        (
+            "`memory_key` 128; it replaces 10 ",
+            (tool_inputs.MAX_KEY_CHARACTERS, tool_inputs.MAX_REPLACES) == (128, 10),
+        ),
+        ("| 200 a second of one agent", settings.DEFAULT_CALLS_PER_SECOND == 200),
+        ("kept for 24 hours |", receipts.KEPT_S == 24 * 3600),
         ("| 15: a record saved,", turns.MAX_TOOL_CHANGES == 15),
-        (" a label's value 256 |", tool_inputs.MAX_LABEL_CHARACTERS == 256),
+        (" a label's value 256,", tool_inputs.MAX_LABEL_CHARACTERS == 256),
         (
             "| 10,000 characters, of which 64 ",
             (tool_inputs.MAX_QUERY_CHARACTERS, words.MAX_QUERY_WORDS) == (10_000, 64),

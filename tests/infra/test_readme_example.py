@@ -15,7 +15,7 @@ README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 def test_the_readmes_grants_give_each_of_its_roles_something():
     (example,) = [text for text in re.findall(r"^```python\n(.*?)^```", README, re.M | re.S) if "grant_run" in text]
     stack = Stack(App(), "Own")
-    names = re.findall(r"grant_\w+\((\w+)", example)
+    names = dict.fromkeys(re.findall(r"grant_\w+\((\w+)", example))
     roles = {name: iam.Role(stack, name, assumed_by=iam.AccountRootPrincipal()) for name in names}
     exec(example, {"self": stack, **roles})
     template = Template(Assertions.from_stack(stack).to_json())
