@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from aws_cdk import Annotations, Tags
 from aws_cdk import aws_apigateway as apigateway
@@ -35,6 +35,7 @@ from agent_memory.runtime.routes import (
 )
 
 On = Literal["indexes", "document"]
+Grant = Literal["RUN", "SELECT", "UPDATE", "INSERT", "CONFIGURE", "OPERATE", "APPROVE"]
 
 ALL = (ALL_AGENTS,)
 """Every agent, those of tomorrow too; platform is not among them."""
@@ -80,6 +81,13 @@ def openings(given: Iterable[Part], agent: str, routes: Sequence[Route] = ROUTES
         else:
             found += [Opening(route.method, path, _sorted(way - held)) for way in ways(route) if way & held]
     return found
+
+
+def parts_of(grants: Sequence[Grant]) -> list[Part]:
+    """Raises `GrantError`."""
+    if unknown := [grant for grant in grants if grant not in get_args(Grant)]:
+        raise GrantError(f"There is no grant {', '.join(unknown)}; there are {', '.join(get_args(Grant))}.")
+    return [part for grant in grants for part in (SELECT if grant == "SELECT" else (grant,))]
 
 
 def path_pattern(route: Route, agent: str) -> str:

@@ -27,7 +27,7 @@ from infra.constructs.indexing import Indexing
 from infra.constructs.search import Search
 from infra.constructs.tables import Tables
 from infra.constructs.upkeep import Upkeep
-from infra.grants import PLATFORM, Granter, On
+from infra.grants import PLATFORM, Grant, Granter, On, parts_of
 from infra.roles import MAINTENANCE, NEEDS, Needs
 from infra.stages import StageSettings
 
@@ -96,6 +96,11 @@ class AgentMemory(Construct):
     def grant_approve(self, grantee: iam.IGrantable) -> None:
         """Approving and writing platform memory."""
         self._granter.give(grantee, ["APPROVE"], PLATFORM)
+
+    def grant_together(self, grantee: iam.IGrantable, grants: Sequence[Grant], *, agents: Sequence[str]) -> None:
+        """Several at once, as `["SELECT", "UPDATE"]`: what takes them all opens outright, without tags. So also to a
+        role of another app, whose tags this one cannot set."""
+        self._granter.give(grantee, parts_of(grants), agents)
 
     def grant_maintenance(self, role: iam.IRole) -> None:
         """Let a person's role run `agent-memory reindex` and `redrive`. It reaches the memory table and the domain

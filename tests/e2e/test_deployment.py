@@ -34,7 +34,7 @@ from emulator.stack import STACK, synthesise
 from node_js import give_up
 from opensearch_node.node import NodeMissing, running_node
 
-from agent_memory.client import AgentMemory, Forbidden, Resending, SigV4
+from agent_memory.client import AgentMemory, Forbidden, NotAllowed, Resending, SigV4
 from agent_memory.client.agent import Agent
 from agent_memory.runtime import settings
 from agent_memory.runtime.shapes import Problem
@@ -45,7 +45,7 @@ ANSWER_TIMEOUT_S = 300.0  # of patience with cold starts, on whatever machine th
 CONFIG = {
     "memory": {
         "enabled": True,
-        "scope": {"read": ["session", "agent"], "write": ["session", "agent"]},
+        "scope": {"read": ["session", "agent", "platform"], "write": ["session", "agent", "platform"]},
         "tools": ["add_memory", "read_memory", "delete_memory"],
         "search": {"min_score": -1},
     }
@@ -202,15 +202,58 @@ def test_who_may_not_select_is_refused_before_any_look_up(by: Client, saved: str
 
 
 @pytest.mark.rule("GR-1")
-def test_who_may_select_does_not_delete_run_or_configure(deployed: Deployed, by: Client, saved: str) -> None:
+def test_who_may_select_does_not_save_delete_run_or_configure(by: Client, saved: str) -> None:
     desk = by("Desk").agent(AGENT)
     with pytest.raises(Forbidden):
         desk.begin(session_id="s-1")
     with pytest.raises(Forbidden):
         desk.configure(CONFIG, 1)
-    signed = SigV4(REGION, credentials=deployed.emulator.credentials_of(deployed.outputs["DeskRole"]))
-    deleted = httpx.delete(f"{deployed.api}/v1/agents/{AGENT}/memories/{saved}", auth=signed)
-    assert deleted.status_code == 403
+    with pytest.raises(Forbidden):
+        desk.insert_memory(f"Written by the desk in {MARK}.", kind="fact", scope="agent")
+    with pytest.raises(Forbidden):
+        desk.delete_memory(saved)
+
+
+@pytest.mark.rule("GR-1", "GR-8", "GR-9")
+def test_who_may_insert_and_update_saves_deletes_and_restores_under_his_own_name(
+    by: Client, harness: Agent, deployed: Deployed
+) -> None:
+    editor = by("Editor").agent(AGENT)
+    kept = editor.insert_memory(f"The gate in {MARK} is locked.", kind="fact", scope="agent", memory_key="gate")
+    assert f"/{deployed.outputs['EditorRole'].rpartition('/')[2]}/" in str(kept.written_by.caller)
+    assert editor.delete_memory(kept.id, version=1).status == "DELETED"
+    assert kept.id not in {record.id for record in editor.memories()}
+    assert editor.restore_memory(kept.id).status == "ACTIVE"
+    assert [version.version for version in editor.memory_versions(kept.id)] == [3, 2, 1]
+    assert kept.id in {item.id for item in harness.begin(session_id="s-5").recall("gate locked").memories}
+
+
+@pytest.mark.rule("GR-1", "SC-4")
+def test_what_an_agent_proposes_for_all_holds_once_somebody_approves_it(by: Client, harness: Agent) -> None:
+    with harness.begin(session_id="s-6") as turn:
+        proposed = turn.add(f"Offices in {MARK} close at five.", kind="fact", scope="platform").memory
+    assert proposed.status == "PENDING"
+    assert proposed.id not in {item.id for item in harness.begin(session_id="s-6").recall("offices close").memories}
+    steward = by("Steward").platform
+    for caller in ("Editor", "Operator"):
+        with pytest.raises(Forbidden):
+            by(caller).platform.decide(proposed.id, "approve", version=1)
+    assert [record.id for record in steward.memories(status="PENDING")] == [proposed.id]
+    assert steward.decide(proposed.id, "approve", version=1).status == "ACTIVE"
+    assert proposed.id in {item.id for item in harness.begin(session_id="s-6").recall("offices close").memories}
+    assert steward.delete_memory(proposed.id).status == "DELETED"
+
+
+@pytest.mark.rule("IF-2")
+def test_a_call_that_comes_again_with_its_key_has_one_effect(by: Client, harness: Agent) -> None:
+    editor = by("Editor").agent(AGENT)
+    said = {"kind": "fact", "scope": "agent", "idempotency_key": "desk-1"}
+    first, again = (editor.insert_memory(f"Said once in {MARK}.", **said) for _ in range(2))
+    assert again == first
+    turn = harness.begin(session_id="s-7", idempotency_key="run-1")
+    assert harness.begin(session_id="s-7", idempotency_key="run-1").id == turn.id
+    with pytest.raises(NotAllowed, match="key"):
+        editor.insert_memory(f"Said otherwise in {MARK}.", **said)
 
 
 @pytest.mark.rule("GR-1", "SC-1")

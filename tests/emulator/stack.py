@@ -10,7 +10,7 @@ from node_js import give_up, node_missing
 
 HOUSE = Path(__file__).parents[2]
 STACK = "AgentMemory-dev"
-CALLERS = ("Harness", "Desk", "Half", "Configurer", "Operator", "Stranger")
+CALLERS = ("Harness", "Desk", "Editor", "Steward", "Half", "Configurer", "Operator", "Stranger")
 
 
 def synthesise(folder: Path, *, agent: str, other: str) -> None:
@@ -21,7 +21,7 @@ def synthesise(folder: Path, *, agent: str, other: str) -> None:
     from aws_cdk import App, CfnOutput
     from aws_cdk import aws_iam as iam
 
-    from infra.grants import ALL
+    from infra.grants import ALL, PLATFORM
     from infra.memory_stack import MemoryStack
     from infra.stages import DEV
 
@@ -34,6 +34,9 @@ def synthesise(folder: Path, *, agent: str, other: str) -> None:
     memory = stack.memory
     memory.grant_run(roles["Harness"], agents=[agent])
     memory.grant_select(roles["Desk"], agents=[agent])
+    # Together, since the emulator knows no tags of a caller.
+    memory.grant_together(roles["Editor"], ["SELECT", "UPDATE", "INSERT"], agents=[agent])
+    memory.grant_together(roles["Steward"], ["SELECT", "UPDATE", "APPROVE"], agents=PLATFORM)
     memory.grant_select(roles["Half"], agents=[agent], on=["document"])
     memory.grant_configure(roles["Configurer"], agents=[agent])
     memory.grant_operate(roles["Operator"], agents=ALL)

@@ -32,13 +32,15 @@ ON_PLATFORM: Given = ("APPROVE", "platform")
 
 @dataclass(frozen=True)
 class Caller:
-    """A role, given these one after the other."""
+    """A role, given these one after the other, or at once."""
 
     given: tuple[Given, ...]
+    together: bool = False
 
     @property
     def name(self) -> str:
-        return "Caller" + "And".join(f"{_word(part)}On{_word(agent)}" for part, agent in self.given)
+        named = "And".join(f"{_word(part)}On{_word(agent)}" for part, agent in self.given)
+        return f"Caller{named}{'Together' * self.together}"
 
     def __str__(self) -> str:
         return " and ".join(f"{part} on {agent}" for part, agent in self.given)
@@ -54,6 +56,9 @@ def callers() -> Iterator[Caller]:
             yield from (Caller((each, ON_PLATFORM)) for each in singles)
     for one, two in itertools.product(GRANTS, GRANTS):
         yield Caller(((one, AGENT), (two, OTHER)))
+    for agent, parts in ((AGENT, ("SELECT", "UPDATE")), (AGENT, ("SELECT", "INSERT")), ("*", ("SELECT", "UPDATE"))):
+        yield Caller(tuple((part, agent) for part in parts), together=True)
+    yield Caller((("SELECT", "platform"), ("UPDATE", "platform"), ON_PLATFORM), together=True)
     # What is asked for in three parts, given in two orders; and a half that is given for all, a half for one.
     yield Caller((("UPDATE", AGENT), (HALVES[1], AGENT), (HALVES[0], AGENT), ("OPERATE", AGENT)))
     yield Caller((("OPERATE", AGENT), (HALVES[0], AGENT), (HALVES[1], AGENT), ("UPDATE", AGENT)))
@@ -87,6 +92,9 @@ def synthesised(all_callers: list[Caller]) -> Resolved:
         memory = AgentMemory(stack, "Memory", stage=DEV)
         for caller in all_callers:
             role = iam.Role(stack, caller.name, assumed_by=iam.AccountRootPrincipal())
+            if caller.together:
+                memory.grant_together(role, [part for part, _ in caller.given], agents=[caller.given[0][1]])
+                continue
             for each in caller.given:
                 _give(memory, role, each)
         path = Path(app.synth().get_stack_by_name("Grants").template_full_path)

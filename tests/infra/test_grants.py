@@ -23,6 +23,7 @@ from infra.grants import (
     GrantError,
     Opening,
     openings,
+    parts_of,
     path_pattern,
     tag_patterns,
     tag_value,
@@ -167,6 +168,19 @@ def test_a_role_of_elsewhere_is_granted_what_needs_no_tag(granted):
     role = iam.Role.from_role_arn(granted.stack, "Elsewhere", "arn:aws:iam::111122223333:role/desk")
     granted.granter.give(role, [*SELECT], PLATFORM)
     assert any("openapi.json" in str(statement) for _, statement in granted.template().statements())
+
+
+@pytest.mark.rule("GR-1")
+def test_what_is_given_together_needs_no_tag_so_a_role_of_elsewhere_may_delete(granted):
+    role = iam.Role.from_role_arn(granted.stack, "Elsewhere", "arn:aws:iam::111122223333:role/editor")
+    granted.granter.give(role, parts_of(["SELECT", "UPDATE"]), ["support"])
+    outright = [statement for _, statement in granted.template().statements() if "Condition" not in statement]
+    assert "/DELETE/v1/agents/support/memories/" in str(outright)
+
+
+def test_a_grant_that_there_is_not_is_refused():
+    with pytest.raises(GrantError, match="DELETE"):
+        parts_of(["SELECT", "DELETE"])
 
 
 def test_the_interfaces_own_description_comes_with_any_grant():
