@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from time import monotonic, sleep
-from typing import Any
 
-from harness import AGENT, Harness, Turn
-from narrator import Narrator, short
-from running import Server
+from harness import AGENT, Turn
+from keeping import Keeping
+from narrator import short
+from stage import ids
 
 CONFIG = {
     "memory": {
@@ -16,20 +15,14 @@ CONFIG = {
         "kinds": ["fact", "preference"],
         "scope": {"read": ["session", "user"], "write": ["session", "user"]},
         "tools": ["add_memory", "read_memory", "delete_memory"],
+        "pinned": {"max_tokens": 100},
     }
 }
 QUESTION = "How do we send invoices, and how does the customer want to be answered?"
 DAMAGE = "Which parcel arrived damaged?"
-LEFT_S = 30.0  # for the index to catch up
 
 
-class Story:
-    def __init__(self, narrator: Narrator, server: Server) -> None:
-        self.tell = narrator
-        self.server = server
-        self.harness = Harness(narrator)
-        self.saved: dict[str, dict[str, Any]] = {}
-
+class Story(Keeping):
     def run(self) -> None:
         """Raises `DoesNotHold` at the first claim that is not so, `NotStarted` if there is no server."""
         try:
@@ -40,6 +33,9 @@ class Story:
             retry = self.a_turn_fails()
             self.a_fact_is_corrected(retry)
             self.the_server_is_killed()
+            self.a_contradiction_is_settled()
+            self.a_preview_tries_something()
+            self.a_person_deletes()
             self.how_to_go_on()
         finally:
             self.harness.close()
@@ -70,7 +66,8 @@ class Story:
         turn = self.harness.begin("turn1", session_id="s-1", user_id="u-7", messages=[{"role": "user", "text": said}])
         self._save(turn, "damage", summary="Parcel 4711 arrived with a cracked lid.", kind="fact", scope="session")
         self._save(turn, "invoices", summary="Wants invoices by post.", kind="fact", scope="user")
-        self._save(turn, "language", summary="Wants answers in German.", kind="preference", scope="user")
+        key, summary = "answer.language", "Wants answers in German."
+        self._save(turn, "language", summary=summary, kind="preference", scope="user", memory_key=key)
 
         self.tell.step("It can find them in the same turn:")
         found = turn.search("How does the bill reach the customer?")
@@ -198,45 +195,6 @@ class Story:
         self.tell.command(".venv/bin/agent-memory serve")
         self.tell.say("In another terminal:")
         self.tell.command("curl -s http://127.0.0.1:8080/v1/status")
-        self.tell.say("README.md goes on from there: a memory saved and recalled with curl.")
-
-    # ---------------------------------------------------------------- what the chapters share
-
-    def _start(self) -> None:
-        self.tell.waiting("starting; the embedding model takes some seconds to load")
-        url = self.server.start(self.tell.dot)
-        self.tell.done("done")
-        self.tell.say(f"listening on {url}")
-        self.harness.connect(url)
-
-    def _save(self, turn: Turn, name: str, **input: Any) -> None:
-        self.saved[name] = turn.add(**input)
-
-    def _id(self, name: str) -> str:
-        id: str = self.saved[name]["id"]
-        return id
-
-    def _ids(self, *names: str) -> set[str]:
-        return {self._id(name) for name in names}
-
-    def _listed(self) -> set[str]:
-        """Every active record of the agent, as a person sees them."""
-        return ids(self.harness.agent("GET", "/memories?limit=200")["memories"])
-
-    def _switch_index(self, state: str) -> None:
-        self.tell.call("POST", "/v1/dev/index", {"state": state})
-        answer = self.harness.call("POST", "/dev/index", {"state": state})
-        self.tell.answer(answer["state"])
-
-    def _index_state(self, *, until: str) -> str:
-        """The index's state once it is `until`, or when waiting for that has taken too long."""
-        self.tell.call("GET", "/v1/status")
-        end = monotonic() + LEFT_S
-        while (index := self.harness.call("GET", "/status")["index"])["state"] != until and monotonic() < end:
-            sleep(0.1)
-        self.tell.answer(f"index {index['state']}, commits waiting for it: {index['unindexed']}")
-        return str(index["state"])
-
-
-def ids(records: list[dict[str, Any]]) -> set[str]:
-    return {record["id"] for record in records}
+        self.tell.say(
+            "README.md goes on from there: the first calls with curl, a page for harnesses, one on records and grants."
+        )
