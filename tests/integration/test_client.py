@@ -424,6 +424,22 @@ def test_records_are_searched_best_first_and_explained(agent: Agent) -> None:
     assert agent.search_memories("keys", limit=1).memories[0].ranks is None
 
 
+@pytest.mark.rule("GR-3", "SC-4")
+def test_platform_records_are_filtered_and_searched_as_an_agents_are(memory: AgentMemory) -> None:
+    platform, key = memory.platform, uuid4().hex
+    written = platform.insert_memory(f"Refunds need a receipt {key}.", kind="guidance", memory_key=key)
+    assert [record.id for record in platform.memories(memory_key=key, status="all", page_size=1)] == [written.id]
+    assert list(platform.memories(memory_key=key, source="tool")) == []
+    (found,) = platform.search_memories("receipt for refunds", memory_key=key, explain=True, limit=1).memories
+    assert (found.id, found.agent_id, found.scope) == (written.id, None, "platform")
+    with pytest.raises(Conflict) as refused:
+        platform.decide(written.id, "reject", version=1)
+    assert (refused.value.code, refused.value.current) == (
+        "not_pending",
+        {"id": written.id, "version": 1, "status": "ACTIVE"},
+    )
+
+
 @pytest.mark.rule("GR-9")
 def test_an_equal_record_is_given_back(agent: Agent) -> None:
     first, again = (agent.insert_memory("Closed on Mondays.", kind="fact", scope="agent") for _ in range(2))
