@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from http_api import Api, ok
+from http_api import EVERY_SCOPE, Api, ok
 from world import World
 
 from agent_memory.local.gateway import Gateway
@@ -17,9 +17,12 @@ from agent_memory.operations.usage import usage
 from agent_memory.runtime import wiring
 from agent_memory.store.agents import Agents
 from agent_memory.store.calls import Calls
+from agent_memory.store.receipts import Receipts
 from agent_memory.store.records import Records
 from agent_memory.store.sessions import Sessions
 from agent_memory.store.turns import Turns
+
+EVERYWHERE = [*EVERY_SCOPE, "platform"]
 
 
 class Counting:
@@ -52,6 +55,7 @@ def counted(world):
         turns=Turns(table),
         sessions=Sessions(table),
         calls=Calls(table),
+        receipts=Receipts(table),
         index=Counting(world.index, calls),
         embedder=Counting(world.services.embedder, calls),
     )
@@ -349,3 +353,50 @@ def test_over_http_no_route_costs_more_than_its_operation(counted, api):
         "its versions": ["query"],
         "tools": ["query"],
     }
+
+
+def test_what_people_change_is_one_transaction_each(counted, api):
+    _, calls = counted
+    agent = api.configure(memory={"scope": {"read": EVERYWHERE, "write": EVERYWHERE}})
+    path, platform = f"/v1/agents/{agent}/memories", "/v1/platform/memories"
+    proposed = api.remember(agent, "Offices close at five.", scope="platform")["id"]
+    saved = []
+    said = {"kind": "fact", "scope": "agent", "memory_key": "depot"}
+    cost = {
+        name: calls_of(calls, action)
+        for name, action in {
+            "save": lambda: saved.append(ok(api.post(path, {"summary": "The depot is open.", **said}), 201)["id"]),
+            "save with the key of another": lambda: ok(api.post(path, {"summary": "It is closed.", **said}), 201),
+            "restore": lambda: ok(api.post(f"{path}/{saved[0]}/restore")),
+            "delete": lambda: ok(api.request("DELETE", f"{path}/{saved[0]}")),
+            "delete again": lambda: ok(api.request("DELETE", f"{path}/{saved[0]}")),
+            "approve": lambda: ok(decide(api, f"{platform}/{proposed}/approval")),
+        }.items()
+    }
+    record = ["get_many", "get_many"]  # where it lies, and itself
+    around = ["get_many", "get_many"]  # what it stands among, and what that names in turn
+    assert cost == {
+        "save": ["query", "embed", "query", "get_many", "transact"],
+        "save with the key of another": ["query", "embed", "query", *around, "transact"],
+        "restore": [*record, "query", *around, "get_many", "transact"],
+        "delete": [*record, "query", *around, "transact"],
+        "delete again": record,
+        "approve": [*record, *around, "transact"],
+    }
+
+
+def decide(api, path):
+    return api.request("POST", path, json={"decision": "approve"}, headers={"If-Match": '"1"'})
+
+
+@pytest.mark.rule("IF-2")
+def test_a_key_costs_one_transaction_before_the_effect_and_a_repetition_that_one_alone(counted, api):
+    _, calls = counted
+    turn = api.begin(api.configure())
+    send = lambda **headers: api.request(  # noqa: E731
+        "POST", f"{turn.path}/messages", json={"messages": [{"role": "user", "text": "Hello."}]}, headers=headers
+    )
+    assert calls_of(calls, send) == ["increment", "transact"]
+    keyed = {"Idempotency-Key": "k"}
+    assert calls_of(calls, lambda: send(**keyed)) == ["transact", "increment", "transact"]
+    assert calls_of(calls, lambda: send(**keyed)) == ["transact"]

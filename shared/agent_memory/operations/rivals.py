@@ -95,7 +95,7 @@ class Rivals:
     def _read(self, places: Mapping[str, Place], keys: set[str]) -> list[Record]:
         """Read records, and who holds the keys in each place that the turn sees; gives what is visible of them."""
         holders: set[Keyed] = {(place, key) for key in keys for place in (*self.entered.visible, *self.entered.binding)}
-        looked = self.services.records.look(places, holders)
+        looked = self.services.records.look(places, holders, live_only=True)
         held = {id: place for (place, _), id in looked.holders.items() if id and id not in self._known}
         missing = {id: place for id, place in held.items() if id not in looked.records}
         self._asked |= keys

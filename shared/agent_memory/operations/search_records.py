@@ -120,7 +120,8 @@ class RecordFinding(Finding):
 
 def _unindexed(services: Services, agent_id: str | None, places: Sequence[Place] | None) -> Unindexed:
     if places is None:
-        return Unindexed(*services.records.unindexed_of(agent_id or "", limit=UNINDEXED))
+        unindexed_of = services.records.unindexed_of
+        return Unindexed(*unindexed_of(agent_id or "", limit=UNINDEXED, together=services.together))
     found: dict[str, Place] = {}
     behind = False
     calls = [lambda place=place: services.records.ahead(place) for place in places]

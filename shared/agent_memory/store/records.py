@@ -7,7 +7,7 @@ Reads give `Record`s whatever their expiry: `is_active` is the reader's to ask. 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -61,6 +61,14 @@ class Looked:
     boards: dict[Place, Board]
 
 
+Together = Callable[..., list[list[Row]]]
+
+
+def one_by_one(*calls: Callable[[], list[Row]]) -> list[list[Row]]:
+    """For callers who have nothing that carries calls out at once."""
+    return [call() for call in calls]
+
+
 class Records:
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -78,11 +86,19 @@ class Records:
         """Records by id, whatever their status: one read of all keys where each may lie."""
         return _records(self._table.get_many(_anywhere(places)))
 
-    def look(self, places: Mapping[str, Place], holders: Iterable[Keyed] = (), boards: Iterable[Place] = ()) -> Looked:
-        """Records, holders of keys and boards, in one read."""
+    def look(
+        self,
+        places: Mapping[str, Place],
+        holders: Iterable[Keyed] = (),
+        boards: Iterable[Place] = (),
+        *,
+        live_only: bool = False,
+    ) -> Looked:
+        """Records, holders of keys and boards, in one read. live_only: half of the cost, for who shows no others."""
         held = {keys.holder(*keyed): keyed for keyed in holders}
         of_places = {keys.board(place): place for place in boards}
-        found = self._table.get_many([*_anywhere(places), *held, *of_places])
+        records = [keys.record(place, keys.LIVE, id) for id, place in places.items()]
+        found = self._table.get_many([*(records if live_only else _anywhere(places)), *held, *of_places])
         return Looked(
             _records({key: item for key, item in found.items() if key not in held and key not in of_places}),
             {keyed: found[key]["id"] if key in found else None for key, keyed in held.items()},
@@ -152,17 +168,26 @@ class Records:
         board = rows.pop(0).item if rows and rows[0].key.sort == keys.BOARD else None
         return _board(board), [id for row in rows for id in row.item["ids"]]
 
-    def unindexed_of(self, agent_id: str, *, limit: int) -> tuple[dict[str, Place], bool]:
+    def unindexed_of(
+        self, agent_id: str, *, limit: int, together: Together = one_by_one
+    ) -> tuple[dict[str, Place], bool]:
         """The agent's records that commits changed and the index has not shown, in whatever place, by newest commit
         first, at most `limit`; and whether there may be more. The list is everyone's, so where others have left it long
-        there may be."""
-        shards = [keys.unindexed_partition(shard) for shard in range(keys.SHARDS)]
-        pages = [self._table.query("memory", shard, newest_first=True, limit=limit) for shard in shards]
-        refused = self._table.query("memory", agent_id, prefix=keys.NOT_YET, newest_first=True, limit=limit)
-        commits = [_commit(row) for page in (*pages, refused) for row in page]
+        there may be. together: carries calls out at once."""
+        lists = [(keys.unindexed_partition(shard), "") for shard in range(keys.SHARDS)]
+        lists.append((agent_id, keys.NOT_YET))  # what the index refused
+        pages = together(
+            *(
+                lambda partition=partition, prefix=prefix: self._table.query(
+                    "memory", partition, prefix=prefix, newest_first=True, limit=limit
+                )
+                for partition, prefix in lists
+            )
+        )
+        commits = [_commit(row) for page in pages for row in page]
         newest_first = sorted(commits, key=lambda commit: commit.id, reverse=True)
         places = {id: place for one in newest_first for id, place in one.places.items() if place.agent_id == agent_id}
-        is_cut = len(places) > limit or any(len(page) == limit for page in (*pages, refused))
+        is_cut = len(places) > limit or any(len(page) == limit for page in pages)
         return dict(islice(places.items(), limit)), is_cut
 
     def twins(self, place: Place, fingerprint: str) -> list[str]:
