@@ -50,8 +50,8 @@ _ULID = "?" * 26
 _PATTERNS = {"{turn}": _ULID, "{id}": _ULID}  # the other names stand last in their path
 _EVERY_AGENT = "@all"  # in a tag, whose values take no asterisk; no agent's id holds an @
 MAX_TAG = 256  # characters of a tag's value (IAM)
-# Each agent takes some twenty paths of 130 characters with all grants. What is above a role's 10,240 characters CDK
-# puts into managed policies of 6,144, of which a role takes 10 (IAM).
+# Each agent takes some forty paths of 130 characters with all grants, each given apart. What is above a role's 10,240
+# characters CDK puts into managed policies of 6,144, of which a role takes 10 (IAM).
 MAX_AGENTS = 8
 
 

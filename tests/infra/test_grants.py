@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import get_args
 
 import needs_node  # noqa: F401
 import pytest
@@ -19,6 +20,7 @@ from infra.grants import (
     MAX_AGENTS,
     PLATFORM,
     SELECT,
+    Grant,
     Granter,
     GrantError,
     Opening,
@@ -151,6 +153,14 @@ def test_a_role_has_one_tag_for_each_part_however_often_it_is_given(granted):
     granted.granter.give(granted.role, ["UPDATE"], ["sales"])
     (role,) = granted.template().of_type("AWS::IAM::Role").values()
     assert [text(tag["Value"]).partition("::")[2] for tag in role["Tags"]] == ["support:sales:"]
+
+
+def test_a_role_takes_all_grants_of_as_many_agents_as_it_may_be_given(granted):
+    agents = [f"agent-{n}".ljust(243 // MAX_AGENTS - 1, "x") for n in range(MAX_AGENTS)]  # as long as a tag can tell
+    for grant in get_args(Grant):
+        granted.granter.give(granted.role, parts_of([grant]), agents)
+    managed = granted.template().of_type("AWS::IAM::ManagedPolicy")
+    assert 0 < len(managed) <= 10  # a role's, by IAM's quota
 
 
 @pytest.mark.parametrize("agents", ["support", [], ["sup*"], ["a/b"], ["x"] * (MAX_AGENTS + 1)])
