@@ -142,7 +142,7 @@ def _cases():
 
 @rule("SC-2", "PV-4", "LC-1", "SC-4")
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])
-@pytest.mark.parametrize(("save", "indexed"), _cases())
+@pytest.mark.parametrize(("save", "indexed"), list(_cases()))
 def test_a_record_that_a_turn_does_not_see_changes_no_character_of_its_answers(world, save, indexed, mode):
     agent = configure(world, mode)
     ids = furnish(world, agent)
