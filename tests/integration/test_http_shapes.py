@@ -8,8 +8,11 @@ from typing import Any, get_args
 import pytest
 from http_api import Api, TurnOverHttp, ok, problem
 
+from agent_memory.runtime.openapi import document
 from agent_memory.runtime.record_shapes import ToolAnswer
 from agent_memory.runtime.requests import EventType
+from agent_memory.runtime.routes import ROUTES
+from agent_memory.runtime.shapes import ANSWERS
 from agent_memory.runtime.transcript_shapes import ExecutionShape, Transcript
 
 PINNED = {"max_tokens": 60}
@@ -100,3 +103,75 @@ def test_a_problem_shows_what_stands(api: Api, agent: str) -> None:
     assert problem(api.put(f"/v1/agents/{agent}/config", {}, If_Match='"9"'), 412, "version_mismatch")["current"] == {
         "version": 1
     }
+
+
+# ---------------------------------------------------------------- every route, as the document promises
+
+
+class Held:
+    """Calls whose answers are held against the document: status, headers, and the body against its shape."""
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+        self.seen: set[str] = set()
+
+    def __call__(self, operation: str, body: Any = None, **given: Any) -> dict[str, Any]:
+        (route,) = [route for route in ROUTES if route.operation == operation]
+        headers = given.pop("headers", {})
+        path = route.resource.format_map({name: given.pop(name) for name in route.parameters})
+        sent = {"json": body} if body is not None else {}
+        answer = self.api.request(route.method, path, params=given, headers=headers, **sent)
+        promised = document()["paths"][route.resource][route.method.lower()]["responses"]
+        assert answer.is_success, answer.text
+        assert str(answer.status_code) in promised
+        always = set(promised[str(answer.status_code)]["headers"]) - {"Idempotency-Replayed"}
+        assert {name for name in always if name not in answer.headers} == set()
+        ANSWERS[operation].model_validate(answer.json())
+        self.seen.add(operation)
+        told: dict[str, Any] = answer.json()
+        return told
+
+
+@pytest.mark.rule("IF-3")
+def test_each_route_answers_as_the_document_promises(api: Api) -> None:
+    held = Held(api)
+    agent = "promised"
+    scopes = ["session", "agent", "platform"]
+    memory = {"enabled": True, "tools": ["add_memory"], "scope": {"read": scopes, "write": scopes}}
+    held("configure", {"memory": memory}, agent=agent, headers={"If-None-Match": "*"})
+    for operation in ("get_config", "list_config_versions", "get_tools", "list_memories", "list_turns"):
+        held(operation, agent=agent)
+    turn = held("begin_turn", {"session_id": "s", "messages": SAID}, agent=agent)["turn_id"]
+    held("add_messages", {"messages": SAID}, agent=agent, turn=turn)
+    inputs = [{"summary": "Be brief.", "kind": "fact"}, PROPOSAL]
+    called = [held("call_tool", {"input": given}, agent=agent, turn=turn, tool="add_memory") for given in inputs]
+    saved, proposed = (answer["output"]["memories"][0]["id"] for answer in called)
+    held("recall", {"query": "brief", "explain": True}, agent=agent, turn=turn)
+    held("judge_turn", {"verdict": "accepted"}, agent=agent, turn=turn)
+    held("end_turn", {"outcome": "completed"}, agent=agent, turn=turn)
+    for operation in ("get_turn", "get_transcript"):
+        held(operation, agent=agent, turn=turn)
+    held("get_execution", agent=agent, id=called[0]["tool_execution_id"])
+    for operation in ("list_sessions", "get_usage", "list_memories"):
+        held(operation, agent=agent)
+    held("get_memory", agent=agent, id=saved)
+    held("insert_memory", {"summary": "Be kind.", "kind": "fact", "scope": "agent"}, agent=agent)
+    held("insert_memory", {"summary": "Be kind.", "kind": "fact", "scope": "agent"}, agent=agent)  # 200: it is there
+    held("delete_memory", agent=agent, id=saved, headers={"If-Match": '"1"'})
+    held("restore_memory", agent=agent, id=saved, headers={"If-Match": '"2"', "Idempotency-Key": "once"})
+    held("restore_memory", agent=agent, id=saved, headers={"If-Match": '"2"', "Idempotency-Key": "once"})
+    held("list_memory_versions", agent=agent, id=saved)
+    held("get_memory_version", agent=agent, id=saved, n="2")
+    held("list_memories", agent=agent, query="brief", explain="true")
+    held("get_platform_memory", id=proposed)
+    held("decide_platform_memory", {"decision": "approve"}, id=proposed, headers={"If-Match": '"1"'})
+    held("insert_platform_memory", {"summary": "Be fair.", "kind": "guidance", "scope": "platform"})
+    held("list_platform_memories")
+    held("list_platform_memory_versions", id=proposed)
+    held("delete_platform_memory", id=proposed)
+    for operation in ("list_agents", "get_status", "get_openapi"):
+        held(operation)
+    assert held.seen == {route.operation for route in ROUTES}
+
+
+PROPOSAL = {"summary": "Refunds need a receipt.", "kind": "constraint", "scope": "platform"}
