@@ -291,3 +291,23 @@ def test_a_lexical_recall_has_no_cosines_and_needs_no_model(world):
     (item,) = world.begin(agent).recall("invoices", explain=True)["memories"]
     assert (item["cosine"], item["ranks"]["lexical"]) == (None, 1)
     assert model.asked == []
+
+
+@rule("RC-6", "RK-5", "CF-6")
+@pytest.mark.parametrize("end", ["delete", "replace"])
+def test_what_has_ended_and_the_index_still_shows_is_not_ranked_nor_counted_below_the_floor(world, end):
+    agent = world.configure(memory={"search": {"min_score": 0.9}})
+    kept = world.remember(agent, "Invoices by post.")
+    gone = world.remember(agent, "Quite another thing.")
+    world.index_all()
+    before = world.begin(agent).recall("invoices")
+    assert (before["ranked"], before["below_min_score"]) == (2, 1)
+    turn = world.begin(agent)
+    if end == "delete":
+        turn.remove(gone)
+    else:
+        turn.add("Invoices by fax.", replaces=gone)
+    turn.commit()
+    answer = world.begin(agent).recall("invoices")
+    assert kept in [item["id"] for item in answer["memories"]]
+    assert (answer["ranked"], answer["below_min_score"]) == ((1, 0) if end == "delete" else (2, 0))

@@ -107,6 +107,9 @@ class Finding(ABC):
         answer, fresh, reason = self._candidates()
         extra = [self._candidate(stored) for stored in fresh]
         pool, statistics = ranking.pool(answer, extra)
+        # What changed and does not count any more is ranked no more, however far the index lags.
+        gone = self.unindexed.places.keys() - {stored.record.id for stored in fresh}
+        pool = [candidate for candidate in pool if candidate.id not in gone]
         floor, knows_script = self.asked.floor, self.services.embedder.knows(self.text)
         ranked = ranking.rank(self.mode, pool, statistics, floor=floor, knows_script=knows_script)
         below = ranking.below_floor(self.mode, pool, floor=floor)
