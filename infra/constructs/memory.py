@@ -18,7 +18,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from agent_memory.runtime import metrics, settings
-from agent_memory.runtime.routes import Part
+from agent_memory.runtime.routes import SELECT_HALVES
 from infra import bundling
 from infra.constructs.alarms import Alarms
 from infra.constructs.api import Api
@@ -74,8 +74,7 @@ class AgentMemory(Construct):
     ) -> None:
         """Listing, searching and reading records and transcripts. Half of it opens nothing until the other half is
         given too."""
-        halves: dict[On, Part] = {"indexes": "SELECT-indexes", "document": "SELECT-document"}
-        self._granter.give(grantee, [halves[half] for half in on], agents)
+        self._granter.give(grantee, [SELECT_HALVES[half] for half in on], agents)
 
     def grant_update(self, grantee: iam.IGrantable, *, agents: Sequence[str]) -> None:
         """Deleting and restoring records, together with SELECT."""
