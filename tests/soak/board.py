@@ -29,10 +29,10 @@ class Board:
         """The one active record there that has the key."""
         return next((r for r in self.active_in(where) if key is not None and r.said.key == key), None)
 
-    def live_holder(self, where: Where, key: str | None) -> Rec | None:
-        """For a preview save there: the live holder, unless a preview record of that place covers it already."""
+    def live_holder(self, where: Where, key: str | None, is_seen: Callable[[Rec], bool]) -> Rec | None:
+        """For a preview save there: the live holder, unless a preview record that is seen covers it already."""
         held = self.holder(where.live, key) if where.preview else None
-        return None if held is None or held.id in self.covered_by(lambda record: record.where == where) else held
+        return None if held is None or held.id in self.covered_by(is_seen) else held
 
     def equal(self, where: Where, said: Said) -> set[str]:
         """Active records that say the same."""
@@ -40,12 +40,6 @@ class Board:
 
     def constraints(self, where: Where, is_broader: IsBroader) -> set[str]:
         return {record.id for record in self.active_in(where) if is_broader(record)}
-
-    def heir(self, record: Rec) -> Rec | None:
-        """What took the place of a record that is no longer active, if that is active."""
-        while record.status == "SUPERSEDED" and record.replaced_by:
-            record = self.records[record.replaced_by]
-        return record if record.is_active(self.now) else None
 
     def covered_by(self, is_seen: Callable[[Rec], bool]) -> set[str]:
         """Live records that preview records which are seen name in `replaces`, whatever became of these; a deletion

@@ -95,7 +95,15 @@ class Checks:
         if record is None:
             return expect(reply.code, "not_found", what)
         assert reply.code is None, f"{what}: refused with {reply.code}, the rules say {record}"
-        return _check_record(reply.body["output"]["sources"][0], record, what)
+        view = reply.body["output"]["sources"][0]
+        if record.said.pinned and not view["pinned"] and self._pins_fit_no_more(attempt, record):
+            view["pinned"] = True
+        return _check_record(view, record, what)
+
+    def _pins_fit_no_more(self, attempt: Attempt, record: Rec) -> bool:
+        """Whether a commit now would save this one unpinned, since others have pinned meanwhile."""
+        memory, budget = self.run.memory, attempt.config.pins or 0
+        return record.id not in memory.records and memory.longest_pins(attempt, self.run.now) > budget
 
     def _output(self, attempt: Attempt, tool: str, input: dict[str, Any]) -> dict[str, Any]:
         reply = self._tool(attempt, tool, input)
@@ -139,7 +147,7 @@ class Checks:
         self._list(PLATFORM_MEMORIES, {}, query, expected, f"records of the platform, {name}")
 
     def _filters(self) -> list[tuple[str, dict[str, Any], Callable[[Rec], bool]]]:
-        key, status = self.run.one_of(KEYS[3:]), self.run.one_of(["SUPERSEDED", "DELETED", "PENDING", "REJECTED"])
+        key, status = self.run.one_of(KEYS[4:]), self.run.one_of(["SUPERSEDED", "DELETED", "PENDING", "REJECTED"])
         return [
             ("by default", {}, _is_listed),
             ("of every status", {"status": "all"}, lambda record: True),

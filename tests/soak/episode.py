@@ -21,7 +21,7 @@ CONFIGURATIONS = (
     Config(("session", "workflow", "agent"), ("user", "session"), {"fact": False}, hours={"preview": 30}),
     Config(SCOPES, SCOPES, _KINDS, pins=25, hours={"session": 6, "preview": 20}),
 )
-FULL_AGENT, CONSTRAINTS = AGENTS[1], 18  # that it has from the start in some runs, two short of the most
+FULL_AGENT, CONSTRAINTS = AGENTS[0], 19  # that it has from the start in some runs, one short of the most
 
 
 class Episode:
@@ -38,6 +38,7 @@ class Episode:
             for agent in AGENTS:
                 self._configure(agent, config)
         if self.run.chance(0.3):
+            self.run.crowded = True
             self.people.write_constraints(FULL_AGENT, CONSTRAINTS)
 
     def play(self, step: int) -> None:

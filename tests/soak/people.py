@@ -53,7 +53,7 @@ def refusals_of_restore(memory: Memory, record: Rec, is_broader: IsBroader, now:
         return Refusals({"key_held"})
     stay = board.constraints(record.where, is_broader) - {end.id if end else ""}
     full = is_broader(record) and len(stay) >= MOST_CONSTRAINTS
-    return Refusals(set(), {"too_many_constraints"} if full else set())
+    return Refusals(may={"too_many_constraints"} if full else set())
 
 
 def refusals_of_approval(memory: Memory, record: Rec, now: datetime) -> Refusals:

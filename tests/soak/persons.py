@@ -21,8 +21,8 @@ class People:
     def post(self) -> None:
         """In a scope of one of the agent's owners, replacing what lies in that owner's reach."""
         run = self.run
-        agent = run.one_of(AGENTS)
-        ids = {"session": run.one_of(["s", "s#"]), "workflow": "w", "user": run.one_of(["é", "e\u0301"])}
+        agent = run.one_of([AGENTS[0]] * 3 + [AGENTS[1]])
+        ids = {"session": run.one_of(["s", "s", "s#"]), "workflow": "w", "user": run.one_of(["é", "e\u0301"])}
         scope = run.one_of(["session", "workflow", "user", "agent", "agent"])
         where = Where(agent, scope, ids.get(scope, ""))
         near = {Where(agent, name, id) for name, id in ids.items()} | {Where(agent, "agent", "")}
@@ -51,7 +51,8 @@ class People:
         if where.scope == "platform" and said.kind not in PLATFORM_KINDS:
             said = said._replace(kind="fact")
         some = [r.id for r in run.records_where(lambda r: r.where in near and r.is_active(run.now))]
-        named = run.random.sample(some, min(len(some), run.one_of([0, 0, 0, 1, 2])))
+        some = sorted(run.wanted().intersection(some)) or some
+        named = run.random.sample(some, min(len(some), run.one_of([0, 0, 1, 1, 2])))
         if run.ids and run.chance(0.1):
             named = [run.one_of(run.ids)]
         new = Rec("", where, said, config.ends(where, said.expires_at, run.now))
@@ -80,7 +81,8 @@ class People:
         run = self.run
         if not run.ids:
             return self.post()
-        id, agent = run.one_of(run.ids), run.one_of([*AGENTS, *AGENTS, None])
+        wanted = sorted(run.wanted().intersection(run.memory.records))
+        id, agent = run.one_of(wanted if wanted and run.chance(0.6) else run.ids), run.one_of([*AGENTS, None])
         record = run.memory.records.get(id)
         if record and run.chance(0.9):
             agent = record.where.agent

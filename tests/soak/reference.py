@@ -5,7 +5,7 @@ Refusals are told as two sets of codes: what must be refused, and what may be, w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -69,7 +69,10 @@ class Memory:
         """What preview hides from it (PV-2); its own staged changes do, wherever they lie (TU-3)."""
         if not attempt.preview:
             return set()
-        return board.covered_by(lambda record: attempt.reads(record) or record.id not in self.records)
+        return board.covered_by(self.covers_of(attempt))
+
+    def covers_of(self, attempt: Attempt) -> Callable[[Rec], bool]:
+        return lambda record: attempt.reads(record) or record.id not in self.records
 
     # -- what a tool's call is refused for
 
@@ -113,7 +116,7 @@ class Memory:
         """Keys, constraints, pins and changes: whether there is room for it."""
         board = self.view(attempt, now)
         new = Rec("", where, said, None)
-        for holder in (board.holder(where, said.key), board.live_holder(where, said.key)):
+        for holder in (board.holder(where, said.key), board.live_holder(where, said.key, self.covers_of(attempt))):
             is_broader = attempt.config.is_broader
             if holder and holder.id not in named and is_broader(holder) and not is_broader(new):
                 (refused.may if where.scope == "platform" else refused.must).add("key_held")
@@ -140,7 +143,8 @@ class Memory:
         trial = Saving(_as_long_as_an_id(new), list(named))
         after = self.pin_tokens(attempt, now, trial)
         if after > budget:
-            (refused.must if before < after else refused.may).add("pin_over_budget")
+            fits_now = before <= budget  # else the turn's own pins may count as unpinned already
+            (refused.must if fits_now else refused.may).add("pin_over_budget")
 
     def pin_tokens(
         self, attempt: Attempt, now: datetime, more: Saving | None = None, unpinned: Collection[str] = ()
@@ -150,6 +154,11 @@ class Memory:
         seen = self.seen(trial, now, unpinned=unpinned)
         lost = losers(seen.values(), attempt.config.is_broader)
         return tokens([record for record in seen.values() if record.said.pinned and record.id not in lost])
+
+    def longest_pins(self, attempt: Attempt, now: datetime) -> int:
+        """Tokens of the longest list that there was while the changes of the turn were played, one after the other."""
+        logs = [attempt.log[:end] for end in range(1, len(attempt.log) + 1)]
+        return max(self.pin_tokens(Attempt(**{**vars(attempt), "log": log}), now) for log in logs)
 
     def cost(self, attempt: Attempt, where: Where, said: Said, named: Sequence[str], now: datetime) -> tuple[int, int]:
         """Changes that a save counts as (TU-5): itself, and each record of its own mode that it supersedes."""

@@ -25,7 +25,8 @@ MOST_CALLS_BEFORE_A_FAULT = 8
 
 
 class Run:
-    """often: how likely it is that a call meets a fault. names: short ones of ids, for the log."""
+    """often: how likely it is that a call meets a fault. crowded: one place is nearly full of constraints, and turns
+    save more of them."""
 
     def __init__(self, stage: Stage, seed: str, *, often: float) -> None:
         self.stage, self.seed, self.often = stage, seed, often
@@ -35,6 +36,7 @@ class Run:
         self.newest: dict[str, Attempt] = {}  # by the id of attempt 1
         self.forgotten: list[str] = []  # records that were staged by turns which came to nothing
         self.changed: set[str] = set()  # records whose versions are to be looked at
+        self.crowded = False
         self.counts: Counter[str] = Counter()
         self.log: list[str] = []
         self._names: dict[str, str] = {}
@@ -61,6 +63,11 @@ class Run:
         """Of every record there is, was staged, or was forgotten; oldest first."""
         staged = [new.id for attempt in self.open for new in attempt.saved()]
         return sorted({*self.memory.records, *staged, *self.forgotten})
+
+    def wanted(self, attempt: Attempt | None = None) -> set[str]:
+        """What open turns, but this one, are about to replace or delete."""
+        others = [other for other in self.open if other is not attempt]
+        return {id for other in others for change in other.log for id in change.targets}
 
     def records_where(self, holds: Callable[[Rec], bool]) -> list[Rec]:
         return [record for record in self.memory.records.values() if holds(record)]

@@ -63,15 +63,25 @@ def _target(played: Played, new: Rec, id: str) -> Rec | None:
     record = played.board.records.get(id)
     if record is None:  # a save of this very turn that did not happen
         return None
-    cover = _cover(played, record)
-    if cover is None and record.is_active(played.board.now):
+    heir = _heir(played, record)
+    if heir is record and heir.is_active(played.board.now):
         return record
-    heir = played.board.heir(cover or record)
-    if heir and _may_follow(played, heir, new):
+    if heir.is_active(played.board.now) and _may_follow(played, heir, new):
         played.conflicts.append(("replace", new.id, id, "retargeted", _current(played, heir)))
         return heir
     played.conflicts.append(("replace", new.id, id, "saved_alone", _current(played, record)))
     return None
+
+
+def _heir(played: Played, record: Rec) -> Rec:
+    """What stands in its place now: what superseded it, and for a preview turn what covers that, and so on."""
+    while True:
+        if record.status == "SUPERSEDED" and record.replaced_by:
+            record = played.board.records[record.replaced_by]
+        elif cover := _cover(played, record):
+            record = cover
+        else:
+            return record
 
 
 def _cover(played: Played, record: Rec) -> Rec | None:
@@ -79,7 +89,7 @@ def _cover(played: Played, record: Rec) -> Rec | None:
     if not played.attempt.preview or record.where.preview:
         return None
     covers = [r for r in played.board.records.values() if record.id in r.replaces and played.board.covers(r)]
-    seen = [r for r in covers if played.attempt.reads(r)]
+    seen = [r for r in covers if played.attempt.reads(r) or r.id not in played.before.records]
     return seen[-1] if seen else None
 
 
@@ -95,7 +105,8 @@ def _take_key(played: Played, change: Saving, new: Rec) -> None:
     board, key, is_broader = played.board, new.said.key, played.attempt.config.is_broader
     holders = [(board.holder(new.where, key), change.holder)]
     if new.where.preview:
-        holders.append((board.live_holder(new.where, key), change.live_holder))
+        seen = lambda record: played.attempt.reads(record) or record.id not in played.before.records  # noqa: E731
+        holders.append((board.live_holder(new.where, key, seen), change.live_holder))
     for holder, expected in holders:
         if holder is None or holder.id in new.replaces:
             continue
@@ -119,7 +130,7 @@ def _remove(played: Played, change: Removing) -> None:
     if record is None:
         return
     has_gone = record.status == "DELETED" or (record.status == "SUPERSEDED" and change.was_active)
-    if has_gone or (change.instead and _cover(played, record)):
+    if has_gone or (change.instead and (_cover(played, record) or record.is_over(played.board.now))):
         played.conflicts.append(("delete", change.id, change.id, "nothing", _current(played, record)))
     elif change.instead:
         deletion = replace(change.instead, replaces=[change.id], history=[("DELETED", None)])

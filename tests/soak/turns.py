@@ -7,14 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 from .door import Reply
-from .records import OPEN_FOR, SCOPES, Attempt, Rec, Removing, Said, Saving, Where
+from .records import BREADTH, OPEN_FOR, SCOPES, Attempt, Rec, Removing, Said, Saving, Where
 from .run import AGENTS, Run, expect
 from .staged import Conflict, Played
 
 QUERY = "memory"  # a word of every summary, so that each ranking finds all that is visible
 SUMMARIES = ("memory of tea", "memory of rain")  # few, so that equal records come up
 KINDS = ("fact", "rule", "constraint")
-KEYS = (None, None, None, "tone", "place")
+KEYS = (None, None, None, None, "tone", "tone", "place")
 TURN = "agents/{agent}/turns/{turn}"
 MOST_OPEN = 4
 OFTEN_PREVIEW = 0.3
@@ -31,11 +31,11 @@ class Turns:
         if len(run.open) >= MOST_OPEN:
             return self.commit()
         ids = {
-            "session": run.one_of(["s"] * 8 + ["s#", "s%23"]),
-            "workflow": run.one_of(["w", "w", "w", None]),
-            "user": run.one_of(["é"] * 6 + ["e\u0301", None]),
+            "session": run.one_of(["s"] * 10 + ["s#", "s%23"]),
+            "workflow": run.one_of(["w"] * 5 + [None]),
+            "user": run.one_of(["é"] * 8 + ["e\u0301", None]),
         }
-        agent, preview = run.one_of([AGENTS[0], *AGENTS]), run.chance(OFTEN_PREVIEW)
+        agent, preview = run.one_of([AGENTS[0]] * 3 + [AGENTS[1]]), run.chance(OFTEN_PREVIEW)
         version = run.one_of(range(len(run.configs[agent]))) + 1
         body = {f"{name}_id": id for name, id in ids.items()} | {"agent_version": version, "preview": preview}
         made = _done(run.post("agents/{agent}/turns", body, agent=agent), 201)
@@ -77,10 +77,13 @@ class Turns:
         if not run.open:
             return self.begin()
         attempt = run.one_of(run.open)
-        chosen = run.one_of([None, *attempt.config.write] if run.chance(0.9) else SCOPES)
+        crowds = run.crowded and run.chance(0.3)
+        chosen = run.one_of([None, "agent", *attempt.config.write] if run.chance(0.95) else SCOPES)
+        chosen = "agent" if crowds else chosen
         scope = chosen or next(scope for scope in SCOPES if scope in attempt.config.write)
-        said = self.said(list(attempt.config.kinds), pins=0.2)
-        named = self._records(attempt, run.one_of([0, 0, 1, 1, 2, 3]))
+        pins = 0.3 if attempt.config.pins or run.chance(0.1) else 0
+        said = self.said(["constraint"] if crowds else list(attempt.config.kinds), pins=pins)
+        named = self._records(attempt, run.one_of([0, 0, 1, 1, 2, 3]), most=scope)
         reply = self.tool(attempt, "add_memory", input_of(said, scope=chosen, replaces=named))
         run.say(f"add to {run.name(attempt.id)}: {scope} {_told(said)} replaces {run.name_all(named)}: {reply.code}")
         refused = run.memory.refusals_of_add(attempt, scope, said, named, run.now)
@@ -99,7 +102,10 @@ class Turns:
             assert id in twins, f"{run.name(id)} is no record that says the same: {run.name_all(twins)}"
             return run.say(f"  duplicate of {run.name(id)}")
         view = run.memory.view(attempt, run.now)
-        holder, live_holder = view.holder(where, said.key), view.live_holder(where, said.key)
+        holder, live_holder = (
+            view.holder(where, said.key),
+            view.live_holder(where, said.key, run.memory.covers_of(attempt)),
+        )
         cost = run.memory.cost(attempt, where, said, named, run.now)
         new = Rec(id, where, said, attempt.config.ends(where, said.expires_at, run.now))
         ids = (holder.id if holder else None, live_holder.id if live_holder else None)
@@ -147,20 +153,21 @@ class Turns:
         """Nearly always of one of the kinds."""
         run = self.run
         kind = run.one_of(kinds if run.chance(0.95) else KINDS)
-        lives = run.one_of([None, None, None, 2, 8])
+        lives = run.one_of([None] * 5 + [2, 8])
         expires_at = (run.now + timedelta(hours=lives)).isoformat() if lives else None
-        priority = run.one_of([50, 50, 50, 90])
+        priority = run.one_of([50] * 5 + [90])
         return Said(run.one_of(SUMMARIES), kind, run.one_of(KEYS), run.chance(pins), priority, expires_at)
 
-    def _records(self, attempt: Attempt, count: int) -> list[str]:
-        """Nearly always such as the turn may change, and of those such as another open turn is changing too."""
+    def _records(self, attempt: Attempt, count: int, most: str = "agent") -> list[str]:
+        """Nearly always such as the turn may change, in a scope that is no broader than `most`, and of those such as
+        another open turn is changing too."""
         run = self.run
-        if run.ids and run.chance(0.1):
+        if run.ids and run.chance(0.08):
             return list(dict.fromkeys(run.random.choices(run.ids, k=count)))
         seen = run.memory.seen(attempt, run.now)
-        may = sorted(id for id, record in seen.items() if attempt.writes(record))
-        wanted = {id for other in run.open if other is not attempt for change in other.log for id in change.targets}
-        contested = sorted(wanted.intersection(may))
+        narrow = {id: record for id, record in seen.items() if BREADTH[record.where.scope] <= BREADTH[most]}
+        may = sorted(id for id, record in narrow.items() if attempt.writes(record))
+        contested = sorted(run.wanted(attempt).intersection(may))
         chosen = run.random.choices((contested if run.chance(0.6) else may) or may, k=count) if may else []
         return list(dict.fromkeys(chosen))
 
@@ -207,8 +214,7 @@ class Turns:
         own = {new.id for new in attempt.saved() if new.said.pinned and new.where.scope != "platform"}
         assert unpinned <= own, f"unpinned what the turn did not pin: {run.name_all(unpinned - own)}"
         if unpinned:
-            logs = [attempt.log[:end] for end in range(1, len(attempt.log) + 1)]
-            longest = max(run.memory.pin_tokens(_with_log(attempt, log), run.now) for log in logs)
+            longest = run.memory.longest_pins(attempt, run.now)
             assert longest > budget, f"unpinned what fits: {longest} of {budget} tokens"
         kept = own - unpinned
         seen = run.memory.seen(attempt, run.now, unpinned=unpinned)
@@ -271,10 +277,6 @@ def input_of(said: Said, **more: Any) -> dict[str, Any]:
 def _told(said: Said) -> str:
     marks = [f"key {said.key}" if said.key else "", "pinned" if said.pinned else "", "ends" if said.expires_at else ""]
     return " ".join([said.kind, repr(said.summary[10:]), str(said.priority), *filter(None, marks)])
-
-
-def _with_log(attempt: Attempt, log: list[Saving | Removing]) -> Attempt:
-    return Attempt(**{**vars(attempt), "log": log})
 
 
 def _done(reply: Reply, status: int) -> dict[str, Any]:
