@@ -180,8 +180,8 @@ def test_a_commit_that_grew_since_it_was_staged_goes_through_ending_in_two_trans
     faster.commit()
     ended, sizes = end_with_long_messages(world, turn)
     # First the turn, its place among those that end, the log's end and the messages; then the turn, its place among the
-    # open ones and among those that end, the log's end, the events, 15 × (record, fingerprint, key, holder put and taken
-    # away), 4 places and the commit not indexed.
+    # open ones and among those that end, the log's end, the events, 15 × (record, fingerprint, key, holder put and
+    # taken away), 4 places and the commit not indexed.
     assert sizes == [1 + 1 + 1 + 34, 1 + 1 + 1 + 1 + 1 + 75 + 4 + 1]
     assert max(sizes) <= MAX_ACTIONS < sum(sizes)
     assert ended.status is TurnStatus.COMMITTED
