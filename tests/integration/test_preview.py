@@ -310,6 +310,18 @@ def test_two_preview_turns_that_hide_one_record_at_once_leave_one_in_its_place(w
     assert found(live_turn(world, agent)) == [old]
 
 
+@rule("PV-2", "TU-8")
+def test_preview_turns_that_hide_one_record_from_where_they_do_not_look_all_commit(world):
+    scopes = {"read": ["session"], "write": ["session", "user"]}
+    agent = world.configure(memory={"search": {"min_score": -1}, "scope": scopes})
+    old = world.remember(agent, "A fact of old.", turn=WHO)
+    for n in range(3):
+        turn = trial(world, agent)
+        turn.add(f"A fact on trial {n}.", replaces=old, scope="user")
+        assert (turn.commit()["status"], turn.state()["conflicts"]) == ("committed", [])
+    assert found(trial(world, agent)) == [old]
+
+
 @rule("PV-3", "TU-8")
 def test_of_two_preview_turns_that_delete_one_record_at_once_one_deletion_is_written(world, agent):
     old = world.remember(agent, "A fact of old.")

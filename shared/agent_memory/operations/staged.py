@@ -41,16 +41,19 @@ class View:
 
 def staged_view(services: Services, entered: Entered) -> View:
     """Read the log, and what it changes. Nothing staged: one query (of a preview turn, one more for each place)."""
-    calls = [lambda place=place: services.records.hidden(place) for place in entered.visible if place.preview]
+    # Where the turn writes and does not look, what hides there is nothing to it (PV-2); the count of changes is: its
+    # commit raises it.
+    previews = [place for place in dict.fromkeys([*entered.visible, *entered.writable]) if place.preview]
+    calls = [lambda place=place: services.records.hidden(place) for place in previews]
     log, *several = services.together(
         lambda: services.turns.staged(entered.turn.agent_id, entered.turn.turn_id), *calls
     )
-    previews = [place for place in entered.visible if place.preview]
     hidden: dict[str, list[Hidden]] = {}
-    for _, found in several:
-        for id, some in found.items():
+    hiding: dict[Place, int] = {}
+    for place, (changes, found) in zip(previews, several, strict=True):
+        hiding[place] = changes
+        for id, some in found.items() if place in entered.visible else ():
             hidden.setdefault(id, []).extend(some)
-    hiding = {place: changes for place, (changes, _) in zip(previews, several, strict=True)}
     return view_of(services, entered, log, Standing(hidden=hidden, hiding=hiding))
 
 
