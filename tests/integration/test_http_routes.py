@@ -137,7 +137,7 @@ def test_a_helper_may_search_and_not_write(api: Api, agent: str) -> None:
 def test_the_status_tells_what_is_built_and_how_the_index_stands(api: Api, edition: Edition, agent: str) -> None:
     status = shaped("get_status", api.get("/v1/status"))
     assert status["embedder"] == {"model": "hash", "dimensions": 64, "min_score": 0.5}
-    assert [name for name, part in status["parts"].items() if part["built"]] == ["sweep"]
+    assert [name for name, part in status["parts"].items() if part["built"]] == ["sweep", "decay"]
     assert status["parts"]["sweep"] == {"built": True, "wired": True, "last_run_at": None}
     ok(api.post("/v1/dev/index", {"state": "paused"}))
     api.remember(agent, "The depot closes at noon.")

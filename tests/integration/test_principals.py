@@ -180,7 +180,7 @@ def test_half_of_select_opens_nothing(door: Door) -> None:
     ok(door.call("reader", "GET", "/v1/agents/mine/memories"))
 
 
-@pytest.mark.rule("GR-1", "TL-7")
+@pytest.mark.rule("GR-1", "TL-7", "TR-3")
 def test_running_an_agent_does_not_open_its_records(door: Door) -> None:
     turn = ok(door.call("runner", "POST", "/v1/agents/mine/turns", json={"session_id": "s"}), 201)["turn_id"]
     ok(door.call("runner", "GET", f"/v1/agents/mine/turns/{turn}"))

@@ -12,7 +12,7 @@ from agent_memory.domain.ports import Embedder, IndexQuery
 from .services import Services
 
 COUNTED = 1000  # commits of each shard
-PARTS = {"review": False, "sweep": True, "decay": False, "merge": False, "cleanup": False}  # which are built
+PARTS = {"review": False, "sweep": True, "decay": True, "merge": False, "cleanup": False}  # which are built
 
 
 def status(services: Services, *, edition: str) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def status(services: Services, *, edition: str) -> dict[str, Any]:
 
 
 def _part(services: Services, part: str, built: bool) -> dict[str, Any]:
-    """What is built runs in both editions: nothing is left to wire."""
+    """What is built runs in both editions: nothing is left to wire. Decay is no job, but done at each recall."""
     last = services.deployment.last_run(part) if built else None
     return {"built": built, "wired": built, "last_run_at": last}
 

@@ -98,9 +98,7 @@ def _search(call: _Call, request: SearchMemory) -> _Done:
 
 
 def _add(call: _Call, request: AddMemory) -> _Done:
-    added = add(
-        call.services, call.entered, request, by=call.writer, also=lambda new: _with_effect(call, _added(new))
-    )
+    added = add(call.services, call.entered, request, by=call.writer, also=lambda new: _with_effect(call, _added(new)))
     return replace(_added(added), is_recorded=not added.duplicate)
 
 
