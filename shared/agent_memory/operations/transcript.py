@@ -54,8 +54,8 @@ def _behind(after: str | None, binding: Sequence[object]) -> int:
 
 
 def joined(services: Services, turn: Turn, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The events of the attempt with the texts of the records that executions name, as far as they are there: committed,
-    or staged by the attempt while it is open."""
+    """The events of the attempt with the texts of the records that executions name, as far as they are there:
+    committed, or staged by the attempt while it is open."""
     named = [entry for event in events for entry in _entries(event)]
     located = services.records.locate(turn.agent_id, (entry["id"] for entry in named)) if named else {}
     records = services.records.read(located) if located else {}
