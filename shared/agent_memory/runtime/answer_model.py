@@ -30,7 +30,7 @@ class FaultShape(Shape):
 class CurrentShape(Shape):
     """What stands now, where a version did not match or a record could not be changed."""
 
-    version: int
+    version: int | None = Field(description="Null where there is none yet.")
     id: str | None = Field(None, description="Of a record.")
     status: RecordStatus | None = Field(None, description="Of a record.")
 
