@@ -1,4 +1,4 @@
-"""RC-3: at one scope and owner at most one active live record has a memory_key, whatever turns do at once."""
+"""RC-3: no place ever has two live records of one memory_key, whatever turns do at once."""
 
 import pytest
 from people import discard, record_of, restore

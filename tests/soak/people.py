@@ -73,7 +73,7 @@ def refusals_of_approval(memory: Memory, record: Rec, now: datetime) -> Refusals
 
 
 def approve(memory: Memory, record: Rec, now: datetime) -> None:
-    """Active, its key taken, the former holder and what it names superseded."""
+    """What it proposed to replace gives way, and so does whoever has its key."""
     board = memory.board(now)
     holder = board.holder(record.where, record.said.key)
     record.replaces = list(dict.fromkeys([*record.replaces, *([holder.id] if holder else [])]))

@@ -1,7 +1,7 @@
 """How the confidence in a record fades with its age, and whether it is still recalled (UP-1).
 
 Leaves to the caller where it matters: recall and the settling of keys, never search, lists or the record itself, whose
-`confidence` stays what it was. Being recalled does not make a record younger; being confirmed does.
+`confidence` stays what it was. Its age starts anew when a review confirms it, never because it was shown.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Plays a turn's log over the records as they stand now: one rule for the commit and the turn's own view (TU-3, TU-8).
 
-Others may have been faster: a commit never fails for that. A replace follows its target to what took its place, a key
-goes to the record committed last, a pin that no longer fits is saved unpinned; each such case is a conflict, with what
-was found as `current`.
+Others may have been faster: a commit never fails for that. A replace is led on to what stands in its
+target's place now, the later commit has the key, and a pin without room leaves its record unpinned; each such case is
+a conflict, with what was found as `current`.
 """
 
 from __future__ import annotations

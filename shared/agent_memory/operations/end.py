@@ -149,7 +149,7 @@ def _roll_back(
 def forget(services: Services, turn: Turn) -> None:
     """Take away what a turn that was rolled back had staged."""
     log: list[Staged] = services.turns.staged(turn.agent_id, turn.turn_id)
-    new = {change.record.id: change.record.place for change in log if not isinstance(change, Remove)}
+    new = [change.record for change in log if not isinstance(change, Remove)]
     if log:
         services.turns.write(
             [

@@ -59,7 +59,7 @@ class Unindexed:
 
 class Finding(ABC):
     """text: not blank. limit: how many results are wanted. asked: the text as the ranking takes it. unindexed: read
-    before the search is sent: the other way round a record could be in neither (DESIGN, invariant 7)."""
+    before the search is sent: the other way round a record could be in neither."""
 
     def __init__(
         self, services: Services, text: str, limit: int, *, mode: Mode, asked: Asked, unindexed: Unindexed

@@ -205,10 +205,11 @@ class Records:
         puts += removal.note(record, fingerprint)
         return [*puts, *([_vector_put(record.place, record.id, vectors, model)] if vectors else [])]
 
-    def forget(self, places: Mapping[str, Place], model: str) -> list[Delete]:
+    def forget(self, records: Sequence[Record], model: str) -> list[Delete]:
         """Takes back what was staged of records that never came to be."""
-        vectors = [Delete(keys.vector(place, id, model)) for id, place in places.items()]
-        return [*vectors, *(Delete(keys.pointer(place.agent_id, id)) for id, place in places.items())]
+        staged = [put.key for record in records for put in self.stage(record, [], model)]
+        vectors = [keys.vector(record.place, record.id, model) for record in records]
+        return [Delete(key) for key in (*staged, *vectors)]
 
     def put_vectors(self, places: Mapping[str, Place], vectors: Mapping[str, Sequence[bytes]], model: str) -> None:
         self._table.write_many([_vector_put(places[id], id, parts, model) for id, parts in vectors.items() if parts])
