@@ -131,8 +131,6 @@ def _in_headers(route: Route) -> list[Schema]:
         taken.append(_header("If-None-Match", "`*`: only where there is none yet."))
     if route.method == "POST":
         told = "A call that is sent again with its key, within 24 hours, gets the first answer; nothing is done twice."
-            "A call that is sent again with its key, within 24 hours, gets the first answer, and nothing is done twice."
-        )
         pattern = {"type": "string", "pattern": f"^{receipts.FORM}$"}
         taken.append(_header(receipts.HEADER, told, schema=pattern))
     return taken
