@@ -122,7 +122,7 @@ def _changed(
         if read and read.version != record.version:
             raise Conflict("The record was changed at the same time.", current=current_of(record))
         read = record
-        settled = _settled(services, agent_id, change_of(record))
+        settled = _settled(services, agent_id, record, change_of(record))
         changed = settled.after[id]
         writes = commit_writes(settled, {}, services.ids.new(services.clock.now()))
         try:
@@ -133,10 +133,12 @@ def _changed(
     raise StoreUnavailable("Others kept changing what this record stands among; send it again.")
 
 
-def _settled(services: Services, agent_id: str | None, change: Change) -> Settled:
+def _settled(services: Services, agent_id: str | None, record: Record, change: Change) -> Settled:
+    """record: as it was read and decided on. It is not read again: were it changed in between, the transaction would be
+    conditional on what nobody has looked at."""
     newest = services.agents.newest(agent_id) if agent_id else None
     rules = rules_for(newest.config if newest else None)
-    standing = standing_for(services, agent_id, [change], Standing(), rules)
+    standing = standing_for(services, agent_id, [change], Standing(records={record.id: record}), rules)
     settled = settle([change], standing, rules, services.clock.now())
     for conflict in settled.conflicts:
         raise _refusal(conflict)
