@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .records import Status
+from .records import Record, Status
 from .scopes import Place
 from .settling import Rules
 from .staging import Approve, Change, Hide, Keyed, Reject, Remove, Restore, Save, Standing
@@ -28,7 +28,8 @@ def needs(log: Sequence[Change], standing: Standing, rules: Rules) -> Needs:
     known = [*saves, *standing.records.values()]
     records: dict[str, Place | None] = {}
     holders: set[Keyed] = set()
-    boards = {record.place for record in known if record.pinned or rules.is_broader(record)}
+    named = _named(log)
+    boards = _boards(log, standing, saves, rules)
     if counts_pins:
         boards |= set(rules.places)
         holders |= {(place, r.memory_key) for r in saves if r.memory_key for place in rules.places}
@@ -46,7 +47,24 @@ def needs(log: Sequence[Change], standing: Standing, rules: Rules) -> Needs:
             records[hidden.by] = hidden.place
     records |= {id: place for (place, _), id in standing.holders.items() if id}
     own = {change.record.id for change in log if isinstance(change, Save | Hide)}
-    return Needs({id: p for id, p in {**records, **_named(log)}.items() if id not in own}, holders, boards)
+    return Needs({id: p for id, p in {**records, **named}.items() if id not in own}, holders, boards)
+
+
+def _boards(log: Sequence[Change], standing: Standing, saves: Sequence[Record], rules: Rules) -> set[Place]:
+    """Of places where something comes that every recall must show, and of those where something may end: what ends is
+    asked of the board and not of the configuration, since its kind may have been a binding one when it came."""
+    come_back = {change.id for change in log if isinstance(change, Restore | Approve | Reject)}
+    coming = [*saves, *(standing.records[id] for id in come_back & standing.records.keys())]
+    boards = {record.place for record in coming if record.pinned or rules.is_broader(record)}
+    boards |= {r.place for r in coming if r.memory_key or r.replaced_by}  # who holds its key, or replaced it, ends
+    boards |= {record.place for id, record in standing.records.items() if id not in come_back}
+    for change in log:
+        match change:
+            case Save() | Approve():
+                boards |= set(change.places.values())
+            case Remove():
+                boards.add(change.place)
+    return boards
 
 
 def _named(log: Sequence[Change]) -> dict[str, Place]:

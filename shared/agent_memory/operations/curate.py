@@ -138,11 +138,19 @@ def _settled(services: Services, agent_id: str | None, record: Record, change: C
     conditional on what nobody has looked at."""
     newest = services.agents.newest(agent_id) if agent_id else None
     rules = rules_for(newest.config if newest else None)
-    standing = standing_for(services, agent_id, [change], Standing(records={record.id: record}), rules)
+    standing = standing_for(services, agent_id, [change], _known(services, record), rules)
     settled = settle([change], standing, rules, services.clock.now())
     for conflict in settled.conflicts:
         raise _refusal(conflict)
     return settled
+
+
+def _known(services: Services, record: Record) -> Standing:
+    """What an approved proposal of a preview turn replaces it hides, beside what is hidden there already (PV-3)."""
+    if record.status is not Status.PENDING or not record.preview:
+        return Standing(records={record.id: record})
+    changes, hidden = services.records.hidden(record.place)
+    return Standing(records={record.id: record}, hidden=hidden, hiding={record.place: changes})
 
 
 def _refusal(conflict: Mapping[str, Any]) -> Conflict:
