@@ -20,10 +20,10 @@ PLATFORM_KINDS = ("guidance", "fact", "event", "reference", CONSTRAINT, "prefere
 """The kinds that a platform record may have (SC-6)."""
 
 
-def is_broader_kind(kind: str, config: AgentConfig, scope: Scope) -> bool:
+def is_broader_kind(kind: str, config: AgentConfig | None, scope: Scope) -> bool:
     """Whether of contradicting records of this kind the broadest applies. What an agent declares says nothing of
-    platform records: all agents share them (SC-6)."""
-    if scope is Scope.PLATFORM:
+    platform records: all agents share them (SC-6). config: None where no agent's is known."""
+    if scope is Scope.PLATFORM or config is None:
         return kind == CONSTRAINT
     return config.precedence(kind) == "broader"
 

@@ -7,7 +7,7 @@ a conflict, with what was found as `current`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,6 @@ from .staging import (
     Hidden,
     Hide,
     Keyed,
-    Noted,
     Reject,
     Remove,
     Restore,
@@ -285,16 +284,14 @@ class _Play:
         return [r for r in seen if r.pinned and r.id not in lost]
 
     def _board(self, place: Place, board: Board) -> Board:
-        changed = {id: r for id, r in self.settled.after.items() if r.place == place}
-        active = {id: r for id, r in changed.items() if r.status is Status.ACTIVE}
-        pinned, constraints = self._kept(board.pinned, changed), self._kept(board.constraints, changed)
-        pinned |= {id: Noted(r.memory_key, r.expires_at) for id, r in active.items() if r.pinned}
-        constraints |= {id: Noted(r.memory_key, r.expires_at) for id, r in active.items() if self.rules.is_broader(r)}
-        return Board(board.version + 1, pinned, constraints)
-
-    def _kept(self, noted: Mapping[str, Noted], changed: Collection[str]) -> dict[str, Noted]:
-        """Expired ones go with the next change of the board."""
-        return {id: one for id, one in noted.items() if id not in changed and one.holds(self.now)}
+        changed = [record for record in self.settled.after.values() if record.place == place]
+        active = [record for record in changed if record.status is Status.ACTIVE]
+        return board.following(
+            {record.id for record in changed},
+            pinned=[record for record in active if record.pinned],
+            constraints=[record for record in active if self.rules.is_broader(record)],
+            now=self.now,
+        )
 
     # -- the state
 

@@ -6,7 +6,7 @@ Staged changes are a log: `Save`, `Remove` and `Hide`, in the order of the calls
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -140,6 +140,22 @@ class Board:
     @property
     def ids(self) -> set[str]:
         return {*self.pinned, *self.constraints}
+
+    def following(
+        self,
+        changed: Collection[str],
+        *,
+        pinned: Iterable[Record] = (),
+        constraints: Iterable[Record] = (),
+        now: datetime,
+    ) -> Board:
+        """The board after records have changed: these are pinned, or bind, now. What has expired goes along."""
+
+        def kept(noted: Mapping[str, Noted], coming: Iterable[Record]) -> dict[str, Noted]:
+            still = {id: one for id, one in noted.items() if id not in changed and one.holds(now)}
+            return still | {record.id: Noted(record.memory_key, record.expires_at) for record in coming}
+
+        return Board(self.version + 1, kept(self.pinned, pinned), kept(self.constraints, constraints))
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,11 +94,9 @@ def current_of(record: Record) -> dict[str, Any]:
 
 
 def rules_for(config: AgentConfig | None) -> Rules:
-    """For changes beside turns: nobody's view bounds them, and no pin is counted. config: None for platform."""
-    return Rules(is_broader=lambda record: is_broader_kind(record.kind, config or _NO_AGENT, record.place.scope))
-
-
-_NO_AGENT = AgentConfig()
+    """For changes beside turns: nobody's view bounds them, and no pin is counted. config: None for platform, where no
+    agent's matters."""
+    return Rules(is_broader=lambda record: is_broader_kind(record.kind, config, record.place.scope))
 
 
 def _changed(

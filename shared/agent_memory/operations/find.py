@@ -111,7 +111,11 @@ class TurnFinding(Finding):
 
     def wants(self, record: Record) -> bool:
         is_there = self.entered.sees(record) and self.ahead.view.shows(record, self.now)
-        return is_there and self.question.matches(record) and (self.rivals is None or self.rivals.counts(record))
+        return (
+            is_there
+            and self.question.matches(record)
+            and (self.rivals is None or self.entered.recalls(record, self.now))
+        )
 
     def staged(self) -> Iterable[Record]:
         saved = self.ahead.view.settled.saved if self.rivals is None else ()

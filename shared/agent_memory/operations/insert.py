@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
-from typing import Any
 
 from agent_memory.domain.configuration import AgentConfig
 from agent_memory.domain.errors import (
@@ -20,12 +19,11 @@ from agent_memory.domain.errors import (
     StoreUnavailable,
 )
 from agent_memory.domain.precedence import PLATFORM_KINDS
-from agent_memory.domain.records import Record, Status, Version, fingerprint_of
-from agent_memory.domain.retention import ends_at
+from agent_memory.domain.records import Record, Status, fingerprint_of
 from agent_memory.domain.scopes import Place, Scope, TurnIds, places_of
 from agent_memory.domain.settling import Rules, settle
 from agent_memory.domain.staging import Save, Settled, Standing
-from agent_memory.domain.times import instant, written
+from agent_memory.domain.times import instant
 from agent_memory.domain.tool_inputs import AddMemory
 from agent_memory.store.commits import commit_writes
 
@@ -33,6 +31,7 @@ from .also import Also, nothing
 from .configure import configuration_of
 from .curate import current_of, rules_for, too_many_constraints
 from .embed import embed_record
+from .new_record import equal_record, new_record
 from .services import Services
 from .staged import standing_for
 
@@ -66,11 +65,21 @@ def insert(
     _check_allowed(request, config, now)
     version = {"agent_version": configured.version} if configured else {}
     by = {"caller": caller, **version, **{name: id for name, id in ids.items() if id is not None}}
-    record = _record(services, request, place, config, by, now)
+    record = new_record(
+        services,
+        request,
+        place,
+        config,
+        status=Status.ACTIVE,
+        source="person",
+        by=by,
+        user_id=ids.get("user_id"),
+        now=now,
+    )
     fingerprint = fingerprint_of(record, request.expires_at)
     vectors, _ = embed_record(services, record)
     for _ in range(_TRIES):
-        if not record.replaces and (twin := _twin(services, record, fingerprint, now)):
+        if not record.replaces and (twin := equal_record(services, record, fingerprint, now)):
             return Inserted(twin, duplicate=True)
         draft = Save(record, _targets(services, agent_id, record), fingerprint)
         settled = _settled(services, draft, config, turn_ids)
@@ -115,37 +124,6 @@ def _not_allowed(code: str, path: str, takes: str) -> NotAllowed:
     return NotAllowed(f"{path} {takes}.", code=code, faults=[Fault(path, code, takes)])
 
 
-def _record(
-    services: Services,
-    request: AddMemory,
-    place: Place,
-    config: AgentConfig | None,
-    by: Mapping[str, Any],
-    now: datetime,
-) -> Record:
-    created_at = written(now)
-    ends = ends_at(config, place, request.kind, now=now, given=request.expires_at) if config else request.expires_at
-    return Record(
-        id=services.ids.new(now),
-        place=place,
-        summary=request.summary,
-        content=request.content,
-        kind=request.kind,
-        labels=request.labels,
-        memory_key=request.memory_key,
-        pinned=request.pinned,
-        priority=request.priority,
-        confidence=request.confidence,
-        occurred_at=request.occurred_at,
-        expires_at=ends,
-        replaces=request.replaces,
-        about=(by["user_id"],) if "user_id" in by else (),
-        source="person",
-        created_at=created_at,
-        versions=(Version(1, Status.ACTIVE, created_at, by),),
-    )
-
-
 def _targets(services: Services, agent_id: str | None, new: Record) -> dict[str, Place]:
     """Where the records lie that the new one replaces: live ones of the same agent, active, none of a broader scope."""
     located = services.records.locate(agent_id, new.replaces) if new.replaces else {}
@@ -161,12 +139,6 @@ def _targets(services: Services, agent_id: str | None, new: Record) -> dict[str,
             takes = f"takes {record.place.scope.value} or a broader one: a record cannot replace one of a broader scope"
             raise _not_allowed("broader_target", "scope", takes)
     return {id: found[id].place for id in new.replaces}
-
-
-def _twin(services: Services, new: Record, fingerprint: str, now: datetime) -> Record | None:
-    ids = services.records.twins(new.place, fingerprint)
-    live = services.records.live(dict.fromkeys(ids, new.place)) if ids else {}
-    return next((live[id] for id in ids if id in live and live[id].is_active(now)), None)
 
 
 def _settled(services: Services, draft: Save, config: AgentConfig | None, ids: TurnIds) -> Settled:

@@ -38,9 +38,6 @@ class Rivals:
     _placed: set[str] = field(default_factory=set)
     _lost: dict[str, Record] = field(default_factory=dict)  # those that were met and do not apply, in order
 
-    def counts(self, record: Record) -> bool:
-        return self.entered.recalls(record, self.now)
-
     def read_boards(self, boards: Mapping[Place, Board]) -> None:
         places = {id: place for place, board in boards.items() for id in board.ids}
         noted = [one for board in boards.values() for one in (*board.pinned.values(), *board.constraints.values())]
@@ -104,5 +101,5 @@ class Rivals:
 
     def _meet(self, records: Iterable[Record]) -> list[Record]:
         visible = [r for r in records if self.entered.sees(r) and self.view.shows(r, self.now)]
-        self._known |= {record.id: record for record in visible if self.counts(record)}
+        self._known |= {record.id: record for record in visible if self.entered.recalls(record, self.now)}
         return visible

@@ -10,7 +10,6 @@ from typing import Any
 from agent_memory.domain.errors import ConditionFailed, StoreUnavailable, ToolRefused
 from agent_memory.domain.ports import Write
 from agent_memory.domain.records import Record, Status, Version, fingerprint_of
-from agent_memory.domain.retention import ends_at
 from agent_memory.domain.scopes import Place, Scope, place_for_new
 from agent_memory.domain.staging import MAX_CONSTRAINTS, Hide, Remove, Save, Staged
 from agent_memory.domain.times import written
@@ -19,6 +18,7 @@ from agent_memory.domain.turns import MAX_TOOL_CHANGES, not_open
 
 from .embed import Usage, embed_record
 from .enter import Entered, find_turn
+from .new_record import equal_record, new_record
 from .services import Services
 from .staged import View, staged_view, view_of
 
@@ -55,7 +55,17 @@ def add(
     by: who writes, as `written_by` says it."""
     now = services.clock.now()
     place = place_for_new(entered.turn.ids, savable_scopes(entered.config), request.scope)
-    record = _record(services, entered, request, place, by, now)
+    record = new_record(
+        services,
+        request,
+        place,
+        entered.config,
+        status=Status.PENDING if place.scope is Scope.PLATFORM else Status.ACTIVE,
+        source="tool",
+        by=by,
+        user_id=entered.turn.user_id,
+        now=now,
+    )
     fingerprint = fingerprint_of(record, request.expires_at)
     view, (vectors, usage) = services.together(
         lambda: staged_view(services, entered), lambda: embed_record(services, record)
@@ -114,32 +124,6 @@ def visible_record(services: Services, entered: Entered, view: View, ids: Iterab
     }
 
 
-def _record(
-    services: Services, entered: Entered, request: AddMemory, place: Place, by: Mapping[str, Any], now: datetime
-) -> Record:
-    created_at = written(now)
-    status = Status.PENDING if place.scope is Scope.PLATFORM else Status.ACTIVE
-    return Record(
-        id=services.ids.new(now),
-        place=place,
-        summary=request.summary,
-        content=request.content,
-        kind=request.kind,
-        labels=request.labels,
-        memory_key=request.memory_key,
-        pinned=request.pinned,
-        priority=request.priority,
-        confidence=request.confidence,
-        occurred_at=request.occurred_at,
-        expires_at=ends_at(entered.config, place, request.kind, now=now, given=request.expires_at),
-        replaces=request.replaces,
-        about=(entered.turn.user_id,) if entered.turn.user_id is not None else (),
-        source="tool",
-        created_at=created_at,
-        versions=(Version(1, status, created_at, by),),
-    )
-
-
 def _check_targets(services: Services, entered: Entered, view: View, new: Record) -> dict[str, Place]:
     """Where the records lie that the new one replaces; every one active, in a scope that is written, none broader."""
     if not new.replaces:
@@ -167,9 +151,7 @@ def _twin(services: Services, view: View, new: Record, fingerprint: str, now: da
         is_equal = record.place == new.place and view.fingerprints.get(record.id) == fingerprint
         if is_equal and (record.is_active(now) or record.status is Status.PENDING):
             return record
-    ids = [id for id in services.records.twins(new.place, fingerprint) if id not in view.settled.gone]
-    live = services.records.live(dict.fromkeys(ids, new.place)) if ids else {}
-    return next((live[id] for id in ids if id in live and live[id].is_active(now)), None)
+    return equal_record(services, new, fingerprint, now, without=view.settled.gone)
 
 
 def _meeting(services: Services, entered: Entered, view: View, draft: Save) -> tuple[Save, Record]:

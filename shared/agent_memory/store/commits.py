@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agent_memory.domain.ports import Absent, Check, Delete, Equals, Item, Put, Write
-from agent_memory.domain.records import Record, Status
+from agent_memory.domain.records import Record
 from agent_memory.domain.scopes import Place
 from agent_memory.domain.staging import Board, Noted, Settled
 
 from . import keys
-from .record_items import stored
+from .record_items import letter_of, stored
 
 
 def commit_writes(settled: Settled, fingerprints: Mapping[str, str], commit_id: str) -> list[Write]:
@@ -38,16 +38,12 @@ def commit_writes(settled: Settled, fingerprints: Mapping[str, str], commit_id: 
 
 
 def _moves(before: Record | None, after: Record) -> list[Write]:
-    was, will = _letter(before) if before else None, _letter(after)
+    was, will = letter_of(before) if before else None, letter_of(after)
     unchanged = Equals("version", before.version) if before else Absent()
     put = Put(keys.record(after.place, will, after.id), stored(after), unchanged if was in (None, will) else None)
     if was is None or was == will:
         return [put]
     return [put, Delete(keys.record(after.place, was, after.id), unchanged)]
-
-
-def _letter(record: Record) -> str:
-    return {Status.ACTIVE: keys.LIVE, Status.PENDING: keys.PENDING}.get(record.status, keys.ENDED)
 
 
 def _holders(settled: Settled) -> list[Write]:

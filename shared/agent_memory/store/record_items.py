@@ -57,5 +57,10 @@ def _loaded_version(number: int, stored: dict[str, Any]) -> Version:
     )
 
 
+def letter_of(record: Record) -> str:
+    """Under which letter of its place a record lies: its status says so."""
+    return {Status.ACTIVE: keys.LIVE, Status.PENDING: keys.PENDING}.get(record.status, keys.ENDED)
+
+
 def record_of(row: Row) -> Record:
     return loaded(row.key.sort[2:], keys.place_of(row.key.partition), row.item)

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent_memory.domain.ports import Delete, Equals, Key, Put, Table, Write
-from agent_memory.domain.records import Record, Status, next_stamp
+from agent_memory.domain.records import Record, next_stamp
 from agent_memory.domain.scopes import Place
 from agent_memory.domain.staging import Board, Keyed
 from agent_memory.domain.times import instant, written
 
 from . import keys
 from .commits import board_item
+from .record_items import letter_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,12 @@ def writes(
     """Everything that is the record's, on the condition that it stands as it was read. held: keys that it holds; board:
     of its place."""
     place, gone = record.place, {record.id: next_stamp(record.stamp, now)}
-    letter = {Status.ACTIVE: keys.LIVE, Status.PENDING: keys.PENDING}.get(record.status, keys.ENDED)
     told: list[Write] = [
         Put(keys.unindexed(commit_id), {"changed": {keys.memory_partition(place): [record.id]}, "gone": gone}),
         Put(keys.not_yet(place, commit_id), {"ids": [record.id]}),
     ]
     removed: list[Write] = [
-        Delete(keys.record(place, letter, record.id), Equals("version", record.version)),
+        Delete(keys.record(place, letter_of(record), record.id), Equals("version", record.version)),
         Delete(keys.pointer(place.agent_id, record.id)),
         Delete(keys.vector(place, record.id, model)),
         Delete(one.key),
@@ -74,15 +74,11 @@ def writes(
     if record.hides:
         removed.append(Delete(keys.hides(place, record.id)))
     removed += [Delete(keys.holder(*keyed), Equals("id", record.id)) for keyed in held]
-    return [*told, *removed, *_off_board(record, board)]
+    return [*told, *removed, *_off_board(record, board, now)]
 
 
-def _off_board(record: Record, board: Board) -> list[Write]:
+def _off_board(record: Record, board: Board, now: datetime) -> list[Write]:
     if record.id not in board.ids:
         return []
-    left = Board(
-        board.version + 1,
-        {id: noted for id, noted in board.pinned.items() if id != record.id},
-        {id: noted for id, noted in board.constraints.items() if id != record.id},
-    )
+    left = board.following({record.id}, now=now)
     return [Put(keys.board(record.place), board_item(left), Equals("version", board.version))]
