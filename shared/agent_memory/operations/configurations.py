@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_memory.domain.cursors import cursor, number
-from agent_memory.domain.errors import InvalidRequest
+from agent_memory.domain.cursors import cursor
 from agent_memory.store.agents import Configured
 
 from .configure import configuration_of
+from .paging import behind_number
 from .services import Services
 
 
@@ -21,10 +21,7 @@ def configuration_answer(configured: Configured, *, unchanged: bool = False) -> 
 def list_versions(services: Services, agent_id: str, *, limit: int = 50, after: str | None = None) -> dict[str, Any]:
     """Newest first, without the configurations themselves."""
     binding = ["config", agent_id]
-    behind = number(after, binding) if after is not None else None
-    if after is not None and behind is None:
-        raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
-    several = services.agents.versions(agent_id, before=behind, limit=limit + 1)
+    several = services.agents.versions(agent_id, before=behind_number(after, binding), limit=limit + 1)
     if not several:
         configuration_of(services, agent_id)  # says so where there is no such agent
     more = cursor(str(several[limit - 1].version), binding) if len(several) > limit else None

@@ -126,8 +126,8 @@ def _not_allowed(code: str, path: str, takes: str) -> NotAllowed:
 
 def _targets(services: Services, agent_id: str | None, new: Record) -> dict[str, Place]:
     """Where the records lie that the new one replaces: live ones of the same agent, active, none of a broader scope."""
-    located = services.records.locate(agent_id, new.replaces) if new.replaces else {}
-    places = {id: p for id, p in located.items() if p.agent_id == agent_id and not p.preview}
+    located = services.records.locate(agent_id, new.replaces, platform=False) if new.replaces else {}
+    places = {id: place for id, place in located.items() if not place.preview}
     found = services.records.read(places) if places else {}
     for id in new.replaces:
         record = found.get(id)

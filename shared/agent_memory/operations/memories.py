@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_memory.domain import words
-from agent_memory.domain.cursors import cursor, number, position
-from agent_memory.domain.errors import Fault, InvalidRequest, NotFound
+from agent_memory.domain.cursors import cursor
+from agent_memory.domain.errors import Fault, NotFound
 from agent_memory.domain.memory_settings import SearchSettings
 from agent_memory.domain.records import Record, answer
 
 from .configure import configuration_of
 from .finding import Found
+from .paging import behind, behind_number
 from .record_filters import Filters, check
 from .search_records import faults_of_ranking, search_records
 from .services import Services
@@ -50,9 +51,7 @@ def _listed(
     """The cursor is the id of the last record looked at: where few match, a page may be short, or empty, and have a
     next (IF-4)."""
     binding = ["memories", agent_id, filters.binding()]
-    before = position(after, binding) if after is not None else None
-    if after is not None and before is None:
-        raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
+    before = behind(after, binding)
     now = services.clock.now()
     shown: list[Record] = []
     last: str | None = None
@@ -74,9 +73,9 @@ def _listed(
 
 def find_record(services: Services, agent_id: str | None, id: str) -> Record:
     """A committed record of the agent, whatever its status; of agent None one of the platform."""
-    places = services.records.locate(agent_id, [id])
+    places = services.records.locate(agent_id, [id], platform=False)
     record = services.records.read(places).get(id) if places else None
-    if record is None or record.place.agent_id != agent_id:
+    if record is None:
         raise NotFound("No such record of this agent." if agent_id else "No such platform record.")
     return record
 
@@ -98,11 +97,10 @@ def versions(
     """Newest first."""
     record = find_record(services, agent_id, id)
     binding = ["versions", agent_id, id]
-    before = number(after, binding) if after is not None else record.version + 1
-    if before is None:
-        raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
+    before = behind_number(after, binding)
     now = services.clock.now()
-    numbers = range(min(before, record.version + 1) - 1, 0, -1)
+    newest = record.version if before is None else min(before - 1, record.version)
+    numbers = range(newest, 0, -1)
     shown = [record.at(n) for n in numbers[:limit]]
     more = cursor(str(numbers[limit - 1]), binding) if len(numbers) > limit else None
     return {"versions": [answer(r, now) for r in shown if r], "next": more}

@@ -110,8 +110,7 @@ class RecordFinding(Finding):
 
     def places(self, partitions: Mapping[str, str]) -> Mapping[str, Place]:
         """As the table says, and of this agent alone."""
-        found = self.services.records.locate(self.agent_id, partitions)
-        return {id: place for id, place in found.items() if place.agent_id == self.agent_id}
+        return self.services.records.locate(self.agent_id, partitions, platform=False)
 
     def wants(self, record: Record) -> bool:
         is_active = record.status is Status.ACTIVE and record.place.agent_id == self.agent_id

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent_memory.domain.cursors import cursor, number
-from agent_memory.domain.errors import InvalidRequest
+from agent_memory.domain.cursors import cursor
 from agent_memory.domain.records import Record, view
 from agent_memory.domain.turns import Turn, TurnStatus, rollback_event
 
 from .enter import Entered, configuration, find_turn
+from .paging import behind_number
 from .services import Services
 from .staged import staged_view
 
@@ -29,7 +29,7 @@ def transcript(
 ) -> dict[str, Any]:
     turn = find_turn(services, agent_id, turn_id)
     binding = ["transcript", agent_id, turn_id, sorted(set(types))]
-    behind = _behind(after, binding)
+    behind = behind_number(after, binding) or 0
     events = services.turns.transcript(agent_id, turn_id, after=behind, limit=limit + 1, types=types)
     if len(events) <= limit and turn.reason == "timeout" and (not types or "turn.rolled_back" in types):
         events += _timeout(turn, behind, events)
@@ -42,15 +42,6 @@ def _timeout(turn: Turn, behind: int, events: Sequence[dict[str, Any]]) -> list[
     """The end of a turn that timed out and is not written down yet: it has the number after all others."""
     is_there = behind >= turn.sequence or any(event["sequence"] == turn.sequence for event in events)
     return [] if is_there else [{"sequence": turn.sequence, **rollback_event(turn)}]
-
-
-def _behind(after: str | None, binding: Sequence[object]) -> int:
-    if after is None:
-        return 0
-    found = number(after, binding)
-    if found is None:
-        raise InvalidRequest("after takes the next of this very list.", code="invalid_cursor")
-    return found
 
 
 def joined(services: Services, turn: Turn, events: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -75,10 +75,10 @@ class Records:
 
     # -- reading
 
-    def locate(self, agent_id: str | None, ids: Iterable[str]) -> dict[str, Place]:
-        """Where each record of the agent lies (or would, once its turn commits), or platform record; of agent None the
-        platform records alone. Unknown ids are left out."""
-        owners = {agent_id, None}
+    def locate(self, agent_id: str | None, ids: Iterable[str], *, platform: bool = True) -> dict[str, Place]:
+        """Where each record of the agent lies (or would, once its turn commits), with `platform` platform records too;
+        of agent None the platform records alone. Unknown ids are left out."""
+        owners = {agent_id, None} if platform else {agent_id}
         found = self._table.get_many(keys.pointer(owner, id) for id in set(ids) for owner in owners)
         return {key.sort.removeprefix(keys.POINTER): keys.place_of(item["partition"]) for key, item in found.items()}
 
