@@ -64,7 +64,6 @@ CHANGES: list[tuple[str, Say, Make]] = [
 POSTS: list[tuple[str, Say, Make]] = [
     ("begin", turn(), lambda c, **key: c.agent.begin(session_id="s", **key)),
     ("add_messages", Say(body={"messages": []}), lambda c, **key: c.turn.add_messages([], **key)),
-    ("recall", RECALLED, lambda c, **key: c.turn.recall("keys", **key)),
     ("call_tool", CALLED, lambda c, **key: c.turn.call_tool("add_memory", {}, **key)),
     ("judge", JUDGED, lambda c, **key: c.turn.judge("accepted", **key)),
     ("end", turn("committed"), lambda c, **key: c.turn.end(**key)),
@@ -73,7 +72,12 @@ POSTS: list[tuple[str, Say, Make]] = [
     ("platform", RECORD, lambda c, **key: c.memory.platform.insert_memory("x", kind="fact", **key)),
     ("decide", RECORD, lambda c, **key: c.memory.platform.decide("m", "approve", version=1, **key)),
 ]
-EVERY = READS + CHANGES + POSTS
+ASKS: list[tuple[str, Say, Make]] = [
+    ("recall", RECALLED, lambda c, **key: c.turn.recall("keys", **key)),
+    ("search", CALLED, lambda c, **key: c.turn.call_tool("search_memory", {}, **key)),
+    ("read", CALLED, lambda c, **key: c.turn.call_tool("read_memory", {"id": "m"}, **key)),
+]
+EVERY = READS + CHANGES + POSTS + ASKS
 
 
 class Rerouted(httpx.HTTPTransport):
@@ -143,7 +147,7 @@ def test_a_post_keeps_one_key_through_its_attempts_and_each_call_has_its_own(
 
 
 @pytest.mark.rule("IF-2")
-@table(POSTS)
+@table(POSTS + ASKS)
 def test_a_key_of_the_callers_own_is_sent_as_it_is(client: Client, answer: Say, call: Make) -> None:
     client.api.says(answer)
     call(client, idempotency_key="order-7/turn!")
@@ -160,8 +164,8 @@ def test_what_is_no_key_is_not_sent_and_not_quoted(client: Client, key: str) -> 
     assert "k" * 129 not in str(error.value)
 
 
-@table(READS + CHANGES)
-def test_what_is_no_post_has_no_key(client: Client, answer: Say, call: Make) -> None:
+@table(READS + CHANGES + ASKS)
+def test_what_is_no_post_or_only_asks_has_no_key(client: Client, answer: Say, call: Make) -> None:
     client.api.says(answer)
     call(client)
     assert "idempotency-key" not in client.api.asked[0].headers

@@ -28,6 +28,7 @@ from .records import Added, Recall, SearchResult, ToolResult, View
 TURN = "/v1/agents/{agent}/turns/{turn}"
 
 WAIT_S = 120.0  # for a commit: a review of two model calls, each with its retries, takes less
+_ASKING = ("search_memory", "read_memory")  # tools that change nothing
 _HELD_S = 25  # the longest that the server holds an answer back; its gateway ends a call after 29 s
 _BETWEEN_POLLS_S = 0.5  # should a server answer at once instead of holding
 
@@ -126,10 +127,11 @@ class Turn:
     ) -> Recall:
         """What the agent knows of the query, or of the newest messages, exactly one of which is given: before each
         model call. conversation: whose call it is, `agent`, `helper:<id>` or `program:<id>`. explain: adds the cosine
-        and both ranks to each item. Raises `Conflict`, `InvalidRequest`."""
+        and both ranks to each item. Sent again after its answer was lost, without a key, it says of records that they
+        were `seen`, and is not recorded twice. Raises `Conflict`, `InvalidRequest`."""
         said = None if messages is None else list(messages)
         body = given(query=query, messages=said, conversation=conversation, explain=explain or None)
-        return shaped(Recall, self._call("POST", "/recall", body=body, idempotency_key=idempotency_key))
+        return shaped(Recall, self._call("POST", "/recall", body=body, idempotency_key=idempotency_key, only_asks=True))
 
     def call_tool(
         self,
@@ -144,7 +146,14 @@ class Turn:
         call raises nothing: the model reads `error`. call_id: the model's own id of the call. Raises `Conflict`,
         `NotFound` for a tool that there is not."""
         body = given(input=input, call_id=call_id, conversation=conversation)
-        answer = self._call("POST", "/tools/{tool}", {"tool": name}, body=body, idempotency_key=idempotency_key)
+        answer = self._call(
+            "POST",
+            "/tools/{tool}",
+            {"tool": name},
+            body=body,
+            idempotency_key=idempotency_key,
+            only_asks=name in _ASKING,
+        )
         return shaped(ToolResult, answer)
 
     def judge(
@@ -239,6 +248,7 @@ class Turn:
         body: Mapping[str, Any] | None = None,
         wait: float = 0.0,
         idempotency_key: str | None = None,
+        only_asks: bool = False,
     ) -> dict[str, Any]:
         held_s = max(0, min(_HELD_S, math.ceil(wait)))
         return self._connection.send(
@@ -249,6 +259,7 @@ class Turn:
                 query={"wait": held_s or None},
                 body=body,
                 idempotency_key=idempotency_key,
+                only_asks=only_asks,
                 held_s=held_s,
             )
         )
