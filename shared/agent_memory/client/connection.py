@@ -37,7 +37,7 @@ _KEY = re.compile("[!-~]{1,128}")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """resource: as the API's routes have it, with its names in braces. idempotency_key: of a POST; where it has none it
-    gets one, unless it only asks. held_s: how long the server may hold the answer back, because it was asked to wait."""
+    gets one, unless it only asks. held_s: how long the server may hold the answer back, since it was asked to wait."""
 
     method: str
     resource: str
