@@ -23,16 +23,8 @@ from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_iam as iam
 from constructs import Node
 
-from agent_memory.runtime.routes import (
-    ALL_AGENTS,
-    PLATFORM_AGENT,
-    ROUTES,
-    SELECT_HALVES,
-    Part,
-    Route,
-    concerns,
-    ways,
-)
+from agent_memory.runtime.grants import ALL_AGENTS, PLATFORM_AGENT, SELECT_HALVES, Part, concerns, ways
+from agent_memory.runtime.routes import ROUTES, Route
 
 On = Literal["indexes", "document"]
 Grant = Literal["RUN", "SELECT", "UPDATE", "INSERT", "CONFIGURE", "OPERATE", "APPROVE"]

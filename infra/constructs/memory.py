@@ -18,7 +18,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from agent_memory.runtime import metrics, settings
-from agent_memory.runtime.routes import SELECT_HALVES
+from agent_memory.runtime.grants import SELECT_HALVES
 from infra import bundling
 from infra.constructs.alarms import Alarms
 from infra.constructs.api import Api

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from templates import Template, listed, text
 
-from agent_memory.runtime.routes import ALL_AGENTS, PLATFORM_AGENT, ROUTES, Route
+from agent_memory.runtime.grants import ALL_AGENTS, PLATFORM_AGENT
+from agent_memory.runtime.routes import ROUTES, Route
 from infra.grants import (
     ALL,
     MAX_AGENTS,

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from agent_memory.local.edition import Edition
 from agent_memory.local.gateway import CALLER, Gateway
 from agent_memory.local.principals import Principals, PrincipalsError, read_principals
-from agent_memory.runtime.routes import ROUTES, Part, Route, concerns, ways
+from agent_memory.runtime.grants import Part, concerns, ways
+from agent_memory.runtime.routes import ROUTES, Route
 
 EVERY_PART = {
     "RUN": ("RUN", None),

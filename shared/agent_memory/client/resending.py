@@ -2,8 +2,8 @@
 
 Any call may be sent again, since it has one effect however often it comes, or none (`connection`): where no connection
 was made or an answer was lost, after a 429 or a 503, and after a 409 `in_progress`, which says that an earlier try of
-the same call still runs and will have the answer. Every other answer is final. Who gives up and wants to go on later, in another
-process too, calls again with an `idempotency_key` of their own.
+the same call still runs and will have the answer. Every other answer is final. Who gives up and wants to go on later,
+in another process too, calls again with an `idempotency_key` of their own.
 """
 
 from __future__ import annotations

@@ -22,8 +22,9 @@ from agent_memory.domain.bodies import Body, GivenId, Several, Text, takes
 from agent_memory.domain.errors import Forbidden, InvalidRequest, Unauthenticated
 from agent_memory.domain.faults import faults_of
 from agent_memory.domain.text import is_agent_id
+from agent_memory.runtime.grants import ALL_AGENTS, PLATFORM_AGENT, SELECT_HALVES, Part, concerns, ways
 from agent_memory.runtime.json_text import json_value
-from agent_memory.runtime.routes import ALL_AGENTS, PLATFORM_AGENT, SELECT_HALVES, Part, Route, concerns, ways
+from agent_memory.runtime.routes import Route
 
 _TOKEN = re.compile("[!-~]{1,1024}")
 _BEARER = re.compile("bearer +([!-~]+) *", re.IGNORECASE)
