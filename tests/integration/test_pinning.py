@@ -1,7 +1,7 @@
 """PN-1, PN-2, PN-3: what is pinned, who sees it, and how long the list may be."""
 
 import pytest
-from people import discard, publish, record_of
+from people import discard, publish, record_of, restore
 
 from agent_memory.domain.block import CLOSING, PINS_OPENING
 from agent_memory.domain.pins import tokens_of
@@ -254,6 +254,22 @@ def test_of_two_turns_that_pin_at_once_the_later_is_saved_unpinned_and_says_so(w
     turn = world.begin(agent)
     assert pins(turn) == [early]
     assert (turn.read(late)["status"], turn.read(late)["pinned"]) == ("ACTIVE", False)
+
+
+@rule("PN-2", "TU-8")
+def test_a_pin_is_counted_without_what_its_turn_takes_away_later(world):
+    agent = configure(world, pinned={"max_tokens": 25})
+    first = world.remember(agent, "Seen first.", pinned=True)
+    other = world.remember(agent, "Seen again.", pinned=True)
+    discard(world, agent, other)
+    turn = world.begin(agent)
+    second = turn.add("Seen next.", pinned=True)
+    restore(world, agent, other)
+    turn.remove(first)
+    ended = turn.commit()
+    assert ended["conflicts"] == []
+    assert record_of(world, agent, second).pinned
+    assert pins(world.begin(agent)) == [other, second]
 
 
 @rule("PN-2")

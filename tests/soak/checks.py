@@ -103,7 +103,7 @@ class Checks:
     def _pins_fit_no_more(self, attempt: Attempt, record: Rec) -> bool:
         """Whether a commit now would save this one unpinned, since others have pinned meanwhile."""
         memory, budget = self.run.memory, attempt.config.pins or 0
-        return record.id not in memory.records and memory.longest_pins(attempt, self.run.now) > budget
+        return record.id not in memory.records and memory.pin_tokens(attempt, self.run.now) > budget
 
     def _output(self, attempt: Attempt, tool: str, input: dict[str, Any]) -> dict[str, Any]:
         reply = self._tool(attempt, tool, input)

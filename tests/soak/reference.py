@@ -155,11 +155,6 @@ class Memory:
         lost = losers(seen.values(), attempt.config.is_broader)
         return tokens([record for record in seen.values() if record.said.pinned and record.id not in lost])
 
-    def longest_pins(self, attempt: Attempt, now: datetime) -> int:
-        """Tokens of the longest list that there was while the changes of the turn were played, one after the other."""
-        logs = [attempt.log[:end] for end in range(1, len(attempt.log) + 1)]
-        return max(self.pin_tokens(Attempt(**{**vars(attempt), "log": log}), now) for log in logs)
-
     def cost(self, attempt: Attempt, where: Where, said: Said, named: Sequence[str], now: datetime) -> tuple[int, int]:
         """Changes that a save counts as (TU-5): itself, and each record of its own mode that it supersedes."""
         board = self.view(attempt, now)

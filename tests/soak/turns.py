@@ -214,8 +214,8 @@ class Turns:
         own = {new.id for new in attempt.saved() if new.said.pinned and new.where.scope != "platform"}
         assert unpinned <= own, f"unpinned what the turn did not pin: {run.name_all(unpinned - own)}"
         if unpinned:
-            longest = run.memory.longest_pins(attempt, run.now)
-            assert longest > budget, f"unpinned what fits: {longest} of {budget} tokens"
+            whole = run.memory.pin_tokens(attempt, run.now)
+            assert whole > budget, f"unpinned what fits: {whole} of {budget} tokens"
         kept = own - unpinned
         seen = run.memory.seen(attempt, run.now, unpinned=unpinned)
         if kept & seen.keys():

@@ -93,10 +93,6 @@ class _Play:
             self._take_away(id, record)
         if record.memory_key:
             self.settled.holders[record.place, record.memory_key] = record.id
-        if record.pinned and (tokens := pins.tokens_of(self._pinned())) > (self.rules.pin_tokens or 0):
-            self.settled.after[record.id] = replace(record, pinned=False)
-            self.settled.over_budget[record.id] = tokens
-            self._conflict("pin", record.id, record.id, "unpinned", None)
         return None
 
     def remove(self, change: Remove) -> None:
@@ -188,6 +184,7 @@ class _Play:
 
     def ended(self) -> Settled:
         settled = self.settled
+        self._unpin()
         for keyed, id in list(settled.holders.items()):
             if self.standing.holders.get(keyed) == id:
                 del settled.holders[keyed]
@@ -275,6 +272,18 @@ class _Play:
 
     def _binds(self, record: Record) -> bool:
         return record.is_active(self.now) and self.rules.is_broader(record)
+
+    def _unpin(self) -> None:
+        """The newest of the log's own pins give way where the list is too long in the end: what the log takes away
+        later makes room, too."""
+        own = [record for record in self.settled.saved if record.pinned]
+        for record in reversed(own):
+            tokens = pins.tokens_of(self._pinned())
+            if tokens <= (self.rules.pin_tokens or 0):
+                return
+            self.settled.after[record.id] = replace(record, pinned=False)
+            self.settled.over_budget[record.id] = tokens
+            self._conflict("pin", record.id, record.id, "unpinned", None)
 
     def _pinned(self) -> list[Record]:
         """The list that the turn itself reads, its staged pins counted (PN-2)."""
