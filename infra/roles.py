@@ -52,7 +52,10 @@ class Needs:
 NEEDS: Mapping[str, Needs] = {
     "activity": Needs(memory=("BatchGetItem", "GetItem", "Query"), execution=("BatchGetItem", "GetItem", "Query")),
     # `status` asks the index whether it answers and the model for its floor.
-    "agents": Needs(memory=("GetItem", "PutItem", "Query"), searches=True, embeds=True),
+    # A version that makes a kind binding puts its records on the boards, if they are as they were read.
+    "agents": Needs(
+        memory=("BatchGetItem", "ConditionCheckItem", "GetItem", "PutItem", "Query"), searches=True, embeds=True
+    ),
     "index": Needs(memory=("BatchGetItem", "BatchWriteItem"), indexes=True, embeds=True),
     "recall": Needs(
         memory=("BatchGetItem", "GetItem", "Query"),

@@ -158,6 +158,7 @@ class Scenario:
             self.api.repeats = self.recorder.loses_answers = careful
             self.processes.restart()
             self.turns(agent)
+            self.binding()
             self.stream()
             self.recalls(agent)
             self.people(agent)
@@ -209,6 +210,13 @@ class Scenario:
         failed.end("failed", error="crashed")
         self.api.begin(agent, "s3", retry_of=failed.id).end()
         self.api.begin(agent, "left-open").add("Staged for ever.")
+
+    def binding(self) -> None:
+        """A kind that binds from one version of a configuration on."""
+        agent = self.api.configure()
+        self.api.remember(agent, "The depot closes at noon.")
+        kinds = {"fact": {"precedence": "broader"}}
+        ok(self.api.put(f"/v1/agents/{agent}/config", {"memory": {"enabled": True, "kinds": kinds}}, If_Match='"1"'))
 
     def recalls(self, agent: str) -> None:
         for session in ("s1", "s4"):

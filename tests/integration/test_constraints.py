@@ -54,6 +54,26 @@ def test_constraints_stand_beside_what_was_found_whether_or_not_they_match(world
         assert f"[{id}]" in answer["block"]
 
 
+@rule("CF-3", "RL-1")
+def test_a_kind_that_a_later_version_makes_binding_binds_with_the_records_that_it_has(world):
+    agent = configure(world)
+    kept = [bind(world, agent, f"Held so far {n}.", kind="guidance", scope=("user", "agent")[n % 2]) for n in range(60)]
+    gone = bind(world, agent, "Held no more.", kind="guidance")
+    discard(world, agent, gone)
+    reader = world.begin(agent, **WHO)
+    binding = {**KINDS["kinds"], "guidance": {"precedence": "broader"}}
+    world.configure(agent=agent, memory={**KINDS, **LEXICAL, "kinds": binding})
+    later = world.begin(agent, **WHO)
+    assert set(ids(later.recall("something else"), "constraints")) == set(kept)
+    assert ids(reader.recall("something else"), "constraints") == []
+    refused = later.refused("add_memory", {"summary": "One more.", "kind": "guidance", "scope": "agent"})
+    assert refused["code"] == "too_many_constraints"
+    discard(world, agent, kept[0])
+    assert kept[0] not in ids(world.begin(agent, **WHO).recall(" "), "constraints")
+    world.configure(agent=agent, memory={**KINDS, **LEXICAL})
+    assert ids(world.begin(agent, **WHO).recall(" "), "constraints") == []
+
+
 @rule("RL-1")
 def test_constraints_stand_broadest_scope_first_then_by_priority_then_oldest(world):
     agent = configure(world)

@@ -10,6 +10,7 @@ from agent_memory.domain.errors import IfMatchRequired, NotFound, VersionMismatc
 from agent_memory.domain.times import written
 from agent_memory.store.agents import Configured
 
+from .bind import bind_kinds
 from .services import Services
 
 
@@ -32,6 +33,7 @@ def configure(
         return newest, False
     if newest:
         check_successor(newest.config, config)
+        bind_kinds(services, agent_id, newest.config, config)
     version = newest.version + 1 if newest else 1
     configured = Configured(agent_id, version, config, written(services.clock.now()), caller)
     if not services.agents.add(configured):

@@ -9,7 +9,8 @@ that is 75; the rest of the hundred (DynamoDB) is for the turn, its boards, mark
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from agent_memory.domain.ports import Absent, Check, Delete, Equals, Item, Put, Write
 from agent_memory.domain.records import Record
@@ -80,6 +81,13 @@ def _boards(settled: Settled) -> list[Write]:
         Put(keys.board(place), board_item(board), _same(before[place])) for place, board in settled.boards.items()
     ]
     return [*puts, *(Check(keys.board(place), _same(before[place])) for place in settled.fences)]
+
+
+def binding_writes(place: Place, board: Board, records: Sequence[Record], now: datetime) -> list[Write]:
+    """These live records of the place stand on its board as constraints, if all are as they were read."""
+    new = [record for record in records if record.id not in board.constraints]
+    put = Put(keys.board(place), board_item(board.following((), constraints=new, now=now)), _same(board))
+    return [put, *(Check(keys.record(place, keys.LIVE, r.id), Equals("version", r.version)) for r in new)]
 
 
 def _same(board: Board) -> Equals | Absent:

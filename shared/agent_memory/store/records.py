@@ -18,7 +18,7 @@ from agent_memory.domain.scopes import Place
 from agent_memory.domain.staging import Board, Hidden, Keyed, Noted
 from agent_memory.domain.ulids import made_at
 
-from . import keys, removal
+from . import commits, keys, removal
 from .record_items import record_of
 from .removal import Due
 
@@ -213,6 +213,14 @@ class Records:
 
     def put_vectors(self, places: Mapping[str, Place], vectors: Mapping[str, Sequence[bytes]], model: str) -> None:
         self._table.write_many([_vector_put(places[id], id, parts, model) for id, parts in vectors.items() if parts])
+
+    # -- boards
+
+    def bind(self, place: Place, ids: Iterable[str], now: datetime) -> None:
+        """Put those of these records that are live on the board of their place, as constraints. Raises
+        `ConditionFailed` where a commit changed it, or one of them, meanwhile."""
+        looked = self.look(dict.fromkeys(ids, place), boards=[place], live_only=True)
+        self._table.transact(commits.binding_writes(place, looked.boards[place], list(looked.records.values()), now))
 
     # -- removing
 
