@@ -13,7 +13,6 @@ from agent_memory.domain.records import Record
 from agent_memory.domain.scopes import Place
 from agent_memory.domain.staging import Board
 from agent_memory.store.keys import memory_partition
-from agent_memory.store.records import BACKLOG
 
 from .embed import Asked, embed_query
 from .enter import Entered
@@ -70,14 +69,9 @@ def read_ahead(services: Services, entered: Entered) -> Ahead:
     calls = [lambda place=place: services.records.ahead(place) for place in places]
     view, *several = services.together(lambda: staged_view(services, entered), *calls)
     boards = {place: board for place, (board, _) in zip(places, several, strict=True)}
-    unindexed: dict[str, Place] = {}
-    behind = False
-    for place, (board, ids) in zip(places, several, strict=True):
-        if place in entered.binding:
-            ids = list(board.constraints)
-        behind |= len(ids) > BACKLOG
-        unindexed |= dict.fromkeys(ids[:BACKLOG], place)
-    return Ahead(view, Unindexed(unindexed, behind), boards)
+    changed = {place: ids for place, (_, ids) in zip(places, several, strict=True)}
+    changed |= {place: list(boards[place].constraints) for place in entered.binding}
+    return Ahead(view, Unindexed.of(changed.items()), boards)
 
 
 class TurnFinding(Finding):

@@ -21,7 +21,7 @@ from agent_memory.domain.ranking import Mode, Ranked
 from agent_memory.domain.records import Record, searchable_text
 from agent_memory.domain.scopes import Place
 from agent_memory.store.keys import memory_partition
-from agent_memory.store.records import Stored
+from agent_memory.store.records import BACKLOG, Stored
 
 from .embed import Asked, Usage
 from .services import Services
@@ -55,6 +55,15 @@ class Unindexed:
 
     places: Mapping[str, Place]
     behind: bool
+
+    @classmethod
+    def of(cls, several: Iterable[tuple[Place, Sequence[str]]]) -> Unindexed:
+        """Of these places, each with the records that changed there, newest first."""
+        found, behind = dict[str, Place](), False
+        for place, ids in several:
+            found |= dict.fromkeys(ids[:BACKLOG], place)
+            behind |= len(ids) > BACKLOG
+        return cls(found, behind)
 
 
 class Finding(ABC):

@@ -18,7 +18,6 @@ from agent_memory.domain.ranking import Mode
 from agent_memory.domain.records import Record, Status, answer
 from agent_memory.domain.scopes import Place
 from agent_memory.store.keys import memory_partition
-from agent_memory.store.records import BACKLOG
 
 from .embed import Asked
 from .find import asked_for
@@ -121,13 +120,8 @@ def _unindexed(services: Services, agent_id: str | None, places: Sequence[Place]
     if places is None:
         unindexed_of = services.records.unindexed_of
         return Unindexed(*unindexed_of(agent_id or "", limit=UNINDEXED, together=services.together))
-    found: dict[str, Place] = {}
-    behind = False
-    calls = [lambda place=place: services.records.ahead(place) for place in places]
-    for place, (_, ids) in zip(places, services.together(*calls), strict=True):
-        behind |= len(ids) > BACKLOG
-        found |= dict.fromkeys(ids[:BACKLOG], place)
-    return Unindexed(found, behind)
+    several = services.together(*(lambda place=place: services.records.ahead(place) for place in places))
+    return Unindexed.of((place, ids) for place, (_, ids) in zip(places, several, strict=True))
 
 
 def _newest_of_agent(services: Services, agent_id: str | None) -> list[Record]:
