@@ -105,6 +105,17 @@ def test_a_target_that_another_preview_turn_covered_meanwhile_is_followed_to_the
     assert result.hidden == {}  # it was, and stays, hidden by the cover
 
 
+@rule("TU-8", "PV-3")
+@pytest.mark.parametrize(("kind", "outcome"), [("fact", "retargeted"), ("constraint", "saved_alone")])
+def test_of_a_target_that_is_superseded_and_covered_the_successor_is_followed(kind, outcome):
+    old = record("old", status=Status.SUPERSEDED, replaced_by="heir")
+    present = (old, record("heir", kind=kind), tried("cover", replaces=("old",)))
+    result = previewed([save("new", "old", place=TRIAL)], *present, hidden={"old": COVER})
+    assert told(result) == [("replace", "new", "old", outcome)]
+    assert result.after["new"].replaces == (("heir",) if outcome == "retargeted" else ())
+    assert "cover" not in result.after
+
+
 @rule("TU-8", "PV-2")
 @pytest.mark.parametrize("status", [Status.DELETED, Status.SUPERSEDED])
 def test_a_target_whose_cover_is_gone_leaves_the_new_preview_record_alone(status):

@@ -247,14 +247,18 @@ class _Play:
         return self.rules.is_broader(one) and not self.rules.is_broader(other)
 
     def _end(self, record: Record | None) -> Record | None:
-        """The record itself where it is there for the turn, else the active end of the chain of what took its place."""
+        """The record itself where it is there for the turn, else the active end of the chain of what took its place:
+        of one that is superseded its successor, and only of one that stands what hides it from a preview turn."""
         seen: set[str] = set()
         while record and record.id not in seen:
             seen.add(record.id)
             hider = self._hider(record)
-            if record.is_active(self.now) and not hider:
-                return record
-            next_id = hider.by if hider else record.replaced_by if record.status is Status.SUPERSEDED else None
+            if record.status is Status.SUPERSEDED:
+                next_id = record.replaced_by
+            elif hider:
+                next_id = hider.by
+            else:
+                return record if record.is_active(self.now) else None
             record = self._record(next_id) if next_id else None
         return None
 
