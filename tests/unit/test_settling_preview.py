@@ -63,6 +63,13 @@ def test_a_preview_deletion_covers_its_target_until_it_ends():
     assert result.hidden == {"old": Hidden(TRIAL, "gone", LATER)}
 
 
+@rule("PV-2", "PV-3")
+def test_a_preview_deletion_that_ended_before_its_turn_did_hides_nothing():
+    result = previewed([hide("gone", "old", expires_at=written(NOW))], record("old"))
+    assert result.after["gone"].status is Status.DELETED
+    assert (result.hidden, result.gone) == ({}, set())
+
+
 @rule("PV-2")
 @pytest.mark.parametrize(
     ("ends_at", "holds"), [(None, True), (written(NOW + timedelta(milliseconds=1)), True), (written(NOW), False)]

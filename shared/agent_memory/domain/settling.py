@@ -329,8 +329,9 @@ class _Play:
             self._change(id, Status.SUPERSEDED, new.newest.written_by, replaced_by=new.id)
 
     def _hide(self, id: str, by: Record) -> None:
-        ends_at = by.expires_at if by.hides else None
-        self.settled.hidden[id] = Hidden(by.place, by.id, ends_at)
+        hidden = Hidden(by.place, by.id, by.expires_at if by.hides else None)
+        if hidden.holds(self.now):  # a deletion may have ended before its turn did
+            self.settled.hidden[id] = hidden
 
     def _change(self, id: str, status: Status, by: Any, replaced_by: str | None) -> None:
         record = self._record(id)
