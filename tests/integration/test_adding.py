@@ -269,3 +269,20 @@ def test_an_altered_cursor_is_refused(world, agent):
     other = "A" if cursor[0] != "A" else "B"
     for altered in (other + cursor[1:], cursor[:-2], cursor + "A", cursor.swapcase()):
         assert turn.refused("search_memory", {"after": altered})["code"] == "invalid_cursor"
+
+
+@rule("TL-2", "RC-3")
+def test_a_record_that_was_saved_without_its_key_equals_what_has_none(world):
+    agent = world.configure(memory={"kinds": {"fact": {}, "rule": {"precedence": "broader"}}})
+    turn, other = world.begin(agent), world.begin(agent)
+    saved = turn.add("Tea.", memory_key="tone")
+    binding = other.add("Rain.", kind="rule", memory_key="tone")
+    other.commit()
+    for each in (turn, world.begin(agent)):
+        again = each.tool("add_memory", {"summary": "Tea.", "kind": "fact"})
+        assert (again["memories"][0]["id"], again["duplicate"]) == (saved, True)
+        if each is turn:
+            turn.commit()
+    discard(world, agent, binding)
+    keyed = world.begin(agent).tool("add_memory", {"summary": "Tea.", "kind": "fact", "memory_key": "tone"})
+    assert (keyed["duplicate"], keyed["memories"][0]["memory_key"]) == (False, "tone")

@@ -46,7 +46,7 @@ def record(
 
 def save(id: str, *replaces: str, holders: Iterable[str] = (), places: Mapping[str, Place] = {}, **fields: Any) -> Save:
     new = record(id, replaces=replaces, **fields)
-    return Save(new, {one: places.get(one, SESSION) for one in replaces}, fingerprint=id, holders=tuple(holders))
+    return Save(new, {one: places.get(one, SESSION) for one in replaces}, holders=tuple(holders))
 
 
 def pending(proposed: Save) -> Save:

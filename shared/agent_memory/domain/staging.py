@@ -30,7 +30,7 @@ class Save:
 
     record: Record
     places: Mapping[str, Place]  # where each record that it names lies
-    fingerprint: str
+    given_end: str | None = None  # `expires_at` as the call gave it, before retention
     holders: tuple[str, ...] = ()
     supersedes: int = 0
 

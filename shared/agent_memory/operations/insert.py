@@ -81,7 +81,7 @@ def insert(
     for _ in range(_TRIES):
         if not record.replaces and (twin := equal_record(services, record, fingerprint, now)):
             return Inserted(twin, duplicate=True)
-        draft = Save(record, _targets(services, agent_id, record), fingerprint)
+        draft = Save(record, _targets(services, agent_id, record), request.expires_at)
         settled = _settled(services, draft, config, turn_ids)
         inserted = Inserted(settled.after[record.id])
         writes = commit_writes(settled, {record.id: fingerprint}, services.ids.new(now))

@@ -74,7 +74,7 @@ def add(
         places = _check_targets(services, entered, view, record)
         if not record.replaces and (twin := _twin(services, view, record, fingerprint, now)):
             return Added(twin, True, usage)
-        save, will_be = _meeting(services, entered, view, Save(record, places, fingerprint))
+        save, will_be = _meeting(services, entered, view, Save(record, places, request.expires_at))
         added = Added(will_be, False, usage)
         puts = services.records.stage(record, vectors, services.embedder.model, fingerprint)
         staged = [*puts, *also(added)]
@@ -147,8 +147,9 @@ def _check_targets(services: Services, entered: Entered, view: View, new: Record
 
 def _twin(services: Services, view: View, new: Record, fingerprint: str, now: datetime) -> Record | None:
     """An active record of the same place that is equal in every field: staged by this turn, or committed."""
+    fingerprints = view.fingerprints
     for record in view.settled.new:
-        is_equal = record.place == new.place and view.fingerprints.get(record.id) == fingerprint
+        is_equal = record.place == new.place and fingerprints.get(record.id) == fingerprint
         if is_equal and (record.is_active(now) or record.status is Status.PENDING):
             return record
     return equal_record(services, new, fingerprint, now, without=view.settled.gone)

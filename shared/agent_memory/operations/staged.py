@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent_memory.domain.needs import needs
-from agent_memory.domain.records import Record
+from agent_memory.domain.records import Record, fingerprint_of
 from agent_memory.domain.scopes import Place
 from agent_memory.domain.settling import Rules, settle
 from agent_memory.domain.staging import Change, Hidden, Save, Settled, Staged, Standing
@@ -36,7 +36,9 @@ class View:
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        return {c.record.id: c.fingerprint for c in self.log if isinstance(c, Save)}
+        """Of what the turn saves, as it is saved: one whose key or pin was not to be had says so no more."""
+        after, saves = self.settled.after, [change for change in self.log if isinstance(change, Save)]
+        return {c.record.id: fingerprint_of(after[c.record.id], c.given_end) for c in saves if c.record.id in after}
 
 
 def staged_view(services: Services, entered: Entered) -> View:

@@ -14,7 +14,7 @@ def staged_item(change: Staged) -> Item:
         case Save():
             places = {id: keys.memory_partition(place) for id, place in change.places.items()}
             counted = {"holders": list(change.holders), "supersedes": change.supersedes}
-            return {"op": "save", **_new(change.record), "fingerprint": change.fingerprint, "places": places, **counted}
+            return {"op": "save", **_new(change.record), "given_end": change.given_end, "places": places, **counted}
         case Hide():
             target = {"target": keys.memory_partition(change.target), "seen": change.seen.value}
             return {"op": "hide", **_new(change.record), **target}
@@ -32,7 +32,7 @@ def staged_change(item: Item) -> Staged:
     if item["op"] == "hide":
         return Hide(record, keys.place_of(item["target"]), Status(item["seen"]))
     places = {id: keys.place_of(partition) for id, partition in item["places"].items()}
-    return Save(record, places, item["fingerprint"], tuple(item["holders"]), item["supersedes"])
+    return Save(record, places, item["given_end"], tuple(item["holders"]), item["supersedes"])
 
 
 def _new(record: Record) -> Item:
