@@ -96,14 +96,7 @@ class Checks:
             return expect(reply.code, "not_found", what)
         assert reply.code is None, f"{what}: refused with {reply.code}, the rules say {record}"
         view = reply.body["output"]["sources"][0]
-        if record.said.pinned and not view["pinned"] and self._pins_fit_no_more(attempt, record):
-            view["pinned"] = True
         return _check_record(view, record, what)
-
-    def _pins_fit_no_more(self, attempt: Attempt, record: Rec) -> bool:
-        """Whether a commit now would save this one unpinned, since others have pinned meanwhile."""
-        memory, budget = self.run.memory, attempt.config.pins or 0
-        return record.id not in memory.records and memory.pin_tokens(attempt, self.run.now) > budget
 
     def _output(self, attempt: Attempt, tool: str, input: dict[str, Any]) -> dict[str, Any]:
         reply = self._tool(attempt, tool, input)

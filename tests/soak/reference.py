@@ -36,7 +36,18 @@ class Memory:
 
     def view(self, attempt: Attempt, now: datetime) -> Board:
         """Committed records with the turn's own changes played over them."""
-        return play(self.board(now), attempt).board
+        return play(self.board(now), attempt, self.unpinned(attempt, now)).board
+
+    def unpinned(self, attempt: Attempt, now: datetime) -> set[str]:
+        """Which of the turn's own pins have no room: the newest give way until the rest fits (PN-2)."""
+        unpinned: set[str] = set()
+        board = play(self.board(now), attempt).board
+        own = [n.id for n in attempt.saved() if n.said.pinned and n.id in board.records]
+        for id in reversed([id for id in own if board.records[id].is_active(now)]):
+            if self.pin_tokens(attempt, now, unpinned=unpinned) <= (attempt.config.pins or 0):
+                break
+            unpinned.add(id)
+        return unpinned
 
     # -- what a turn sees
 

@@ -183,7 +183,7 @@ class Turns:
         attempt = run.one_of(busy or run.open)
         ended = self._end(attempt, "completed")
         unpinned = {told["id"] for told in ended["conflicts"] if told["change"] == "pin"}
-        self._check_unpinned(attempt, unpinned)
+        expect(unpinned, run.memory.unpinned(attempt, run.now), "pins without room")
         played = run.memory.commit(attempt, run.now, unpinned)
         run.say(f"commit {run.name(attempt.id)}: {[(c[0], run.name(c[1]), c[3]) for c in played.conflicts]}")
         self._check_commit(ended, played)
@@ -207,20 +207,6 @@ class Turns:
             id for id, r in played.board.records.items() if id not in played.before.records
             or played.before.records[id].version != r.version
         }  # fmt: skip
-
-    def _check_unpinned(self, attempt: Attempt, unpinned: set[str]) -> None:
-        """Only what does not fit is unpinned, and what is left fits (PN-2)."""
-        run, budget = self.run, attempt.config.pins or 0
-        own = {new.id for new in attempt.saved() if new.said.pinned and new.where.scope != "platform"}
-        assert unpinned <= own, f"unpinned what the turn did not pin: {run.name_all(unpinned - own)}"
-        if unpinned:
-            whole = run.memory.pin_tokens(attempt, run.now)
-            assert whole > budget, f"unpinned what fits: {whole} of {budget} tokens"
-        kept = own - unpinned
-        seen = run.memory.seen(attempt, run.now, unpinned=unpinned)
-        if kept & seen.keys():
-            length = run.memory.pin_tokens(attempt, run.now, unpinned=unpinned)
-            assert length <= budget, f"{length} tokens of pins where {budget} are allowed"
 
     def _count(self, played: Played, unpinned: int) -> None:
         counts = self.run.counts
