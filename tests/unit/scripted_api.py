@@ -108,7 +108,10 @@ def problem(status: int, code: str, *, retry_after: str | None = None, **more: A
 
 def turn(status: str = "open", **fields: Any) -> Say:
     """The answer that shows a turn of the agent `support`."""
-    nulls = ("number", "reason", "session_id", "workflow_id", "user_id", "invocation_id", "retry_of", "ended_at")
+    nulls = ("number", "reason", "session_id", "workflow_id", "user_id", "invocation_id", "ended_at")
+    nulls += ("retry_of", "replay_of")
     shown = dict.fromkeys(nulls) | {"turn_id": TURN_ID, "agent_id": "support", "attempt": 1, "status": status}
     shown |= {"agent_version": 1, "execution_id": TURN_ID, "time_zone": "UTC", "started_at": "", "committed_at": None}
-    return Say(200, shown | {"memories": [], "conflicts": []} | fields)
+    review = {"status": "none", "added": 0, "replaced": 0, "deleted": 0, "skipped": 0, "error": None}
+    shown |= {"memories": [], "review": review, "lessons": 0, "conflicts": [], "history_events": 0}
+    return Say(200, shown | fields)

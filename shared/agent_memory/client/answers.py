@@ -71,6 +71,18 @@ class ConflictOfTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewOfTurn:
+    """status: none, not_due, pending, done or failed (`error` says why). The counts are of its decisions."""
+
+    status: str
+    added: int
+    replaced: int
+    deleted: int
+    skipped: int
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnState:
     """status: open, ending, committed or rolled_back; reason: why it was rolled back. number: None without sessions."""
 
@@ -87,12 +99,16 @@ class TurnState:
     execution_id: str
     invocation_id: str | None
     retry_of: str | None
+    replay_of: str | None
     time_zone: str
     started_at: str
     ended_at: str | None
     committed_at: str | None
     memories: list[Change]
+    review: ReviewOfTurn
+    lessons: int
     conflicts: list[ConflictOfTurn]
+    history_events: int
     preview: bool = False
 
 

@@ -18,6 +18,7 @@
     ├── Unavailable              503  retryable: something outside did not answer
     │   ├── EmbedderUnavailable
     │   ├── IndexUnavailable
+    │   ├── ReviewerUnavailable
     │   ├── StoreUnavailable
     │   └── Unreachable               the server itself did not answer (only a client sees it)
     └── UnreadableAnswer              what answered is no server of this product (only a client sees it)
@@ -153,6 +154,10 @@ class EmbedderUnavailable(Unavailable):
 
 class IndexUnavailable(Unavailable):
     """The search index did not answer."""
+
+
+class ReviewerUnavailable(Unavailable):
+    """The model of reviews did not answer, or refused to."""
 
 
 class StoreUnavailable(Unavailable):

@@ -5,6 +5,7 @@
 | `Table` | DynamoDB | SQLite |
 | `SearchIndex` | OpenSearch | SQLite |
 | `Embedder` | Bedrock, or an OpenAI-compatible server | a model inside a package |
+| `Reviewer` | Bedrock, or an OpenAI-compatible server | the same, or rules |
 | `Clock`, `Ids` | the machine's | the machine's, movable with `--dev` |
 """
 
@@ -260,6 +261,47 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedded:
         """Any number of texts, each cut at the window; `query` for what is asked, else for what is stored."""
+        ...
+
+
+# ---------------------------------------------------------------- Reviewer
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a reviewer answered, as it came: nothing of it is believed before it is read (EX-6). input_tokens,
+    output_tokens: as the model counts, 0 where there is none; is_cut: the answer broke off at the model's limit."""
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """An answer that did not fit, and what is wrong with it, in words for the model."""
+
+    answer: str
+    faults: str
+
+
+class Reviewer(Protocol):
+    """Says what a conversation was worth, and what is to become of it. `asked` is one JSON object (API.md, section 6);
+    with a correction, the same is asked again beside the answer that did not fit. Raises `ReviewerUnavailable`."""
+
+    @property
+    def kind(self) -> str: ...  # rules, openai or bedrock
+
+    @property
+    def model(self) -> str: ...  # its name, as the transcript tells it
+
+    def propose(self, asked: Mapping[str, Any], correction: Correction | None = None) -> Said:
+        """Candidates, of messages."""
+        ...
+
+    def decide(self, asked: Mapping[str, Any], correction: Correction | None = None) -> Said:
+        """What becomes of candidates, beside what is known already."""
         ...
 
 

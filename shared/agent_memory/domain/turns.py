@@ -15,7 +15,8 @@ from .ulids import made_at
 
 MAX_MESSAGES = 2000  # of one turn (IF-7)
 OPEN_FOR = timedelta(hours=24)  # then a turn that was left open is rolled back (TU-5)
-MAX_TOOL_CHANGES = 15  # of 25: the rest is the review's (TU-5); 25 × 3 actions + 12 fit one transaction
+MAX_CHANGES = 25  # of one turn (TU-5): 25 × 3 actions + 12 fit one transaction
+MAX_TOOL_CHANGES = 15  # of these; the rest is the review's
 
 
 class TurnStatus(StrEnum):
@@ -23,6 +24,32 @@ class TurnStatus(StrEnum):
     ENDING = "ending"
     COMMITTED = "committed"
     ROLLED_BACK = "rolled_back"
+
+
+class ReviewStatus(StrEnum):
+    NONE = "none"  # nothing to review, or none allowed
+    NOT_DUE = "not_due"
+    PENDING = "pending"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What became of the turn's review; the counts are of its decisions. claimed: the turns whose messages it reads, in
+    order; windows: how many of these messages' windows it is done with; tries: of a failed one, how often it was begun
+    anew; retaken: whether it has looked again at decisions whose target had changed."""
+
+    status: ReviewStatus = ReviewStatus.NONE
+    added: int = 0
+    replaced: int = 0
+    deleted: int = 0
+    skipped: int = 0
+    error: str | None = None
+    claimed: Sequence[str] = ()
+    windows: int = 0
+    tries: int = 0
+    retaken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +72,8 @@ class Turn:
     user_id: str | None = None
     preview: bool = False
     retry_of: str | None = None
+    replay_of: str | None = None
+    commits_before: int = 0  # of its session, as the turn began: what a replay of it sees of history (HI-5)
     status: TurnStatus = TurnStatus.OPEN
     reason: str | None = None
     error: str | None = None
@@ -53,6 +82,11 @@ class Turn:
     committed_at: str | None = None
     sequence: int = 0
     messages: int = 0
+    said: int = 0  # of these, what a review reads
+    rejections: int = 0  # of all attempts: what a review learns from
+    review: Review = Review()
+    lessons: int = 0
+    history_events: int = 0
     memories: Sequence[dict[str, Any]] = ()
     conflicts: Sequence[dict[str, Any]] = ()
 
@@ -95,10 +129,19 @@ def not_open(turn: Turn) -> Conflict:
 
 
 def answer(turn: Turn, memories: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The turn as the API shows it. Parts that are not built yet (review, preview, replay, history) have no field."""
+    """The turn as the API shows it."""
     shown = {name: getattr(turn, name) for name in _SHOWN}
-    return {**shown, "status": turn.status.value, "memories": list(memories), "conflicts": list(turn.conflicts)}
+    review = {name: getattr(turn.review, name) for name in _REVIEW_SHOWN}
+    return {
+        **shown,
+        "status": turn.status.value,
+        "memories": list(memories),
+        "review": {**review, "status": turn.review.status.value},
+        "conflicts": list(turn.conflicts),
+    }
 
 
-_HIDDEN = {"first_turn_id", "error", "outcome", "sequence", "messages", "status", "memories", "conflicts"}
-_SHOWN = [field.name for field in fields(Turn) if field.name not in _HIDDEN]
+_HIDDEN = {"first_turn_id", "error", "outcome", "sequence", "messages", "said", "rejections", "commits_before"}
+_COMPOSED = {"status", "memories", "review", "conflicts"}
+_SHOWN = [field.name for field in fields(Turn) if field.name not in _HIDDEN | _COMPOSED]
+_REVIEW_SHOWN = ("added", "replaced", "deleted", "skipped", "error")

@@ -87,6 +87,17 @@ class Change(Shape):
     source: SourceOfRecord
 
 
+class ReviewShape(Shape):
+    """What the turn was worth: how many records its review added, replaced and deleted, and what it skipped."""
+
+    status: Literal["none", "not_due", "pending", "done", "failed"]
+    added: int
+    replaced: int
+    deleted: int
+    skipped: int
+    error: str | None = Field(description="Why it failed.")
+
+
 class TurnShape(Shape):
     turn_id: str
     agent_id: str
@@ -102,12 +113,16 @@ class TurnShape(Shape):
     invocation_id: str | None
     preview: bool
     retry_of: str | None
+    replay_of: str | None
     time_zone: str
     started_at: str = Field(description="As the harness told it, else when it was begun here.")
     ended_at: Time | None
     committed_at: Time | None
     memories: list[Change]
+    review: ReviewShape
+    lessons: int = Field(description="How many rejections it was reviewed with.")
     conflicts: list[ConflictShape]
+    history_events: int = Field(description="How many of its messages are kept for search_history.")
 
 
 class BegunTurn(TurnShape):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from agent_memory.domain.errors import ConditionFailed, TooLarge
 from agent_memory.domain.ports import Absent, AllOf, Check, Delete, Equals, Item, Key, Put, Row, Table, Write
 from agent_memory.domain.records import Record
 from agent_memory.domain.staging import Staged
-from agent_memory.domain.turns import Turn, TurnStatus, not_open
+from agent_memory.domain.turns import Review, ReviewStatus, Turn, TurnStatus, not_open
 
 from . import keys
 from .calls import call_rows
@@ -278,9 +278,19 @@ _FIELDS = [f.name for f in fields(Turn) if f.name not in ("agent_id", "turn_id")
 def _stored(turn: Turn) -> Item:
     values = {name: getattr(turn, name) for name in _FIELDS}
     values |= {"status": turn.status.value, "memories": list(turn.memories), "conflicts": list(turn.conflicts)}
+    values |= {"review": _review_item(turn.review) if turn.review != Review() else None}
     return {name: value for name, value in values.items() if value is not None and value != []}
 
 
 def _turn(agent_id: str, turn_id: str, item: Item) -> Turn:
     values = {name: item[name] for name in _FIELDS if name in item}
-    return replace(Turn(agent_id, turn_id, **values), status=TurnStatus(item["status"]))
+    values |= {"status": TurnStatus(item["status"]), "review": _review(item.get("review", {}))}
+    return Turn(agent_id, turn_id, **values)
+
+
+def _review_item(review: Review) -> Item:
+    return {**asdict(review), "status": review.status.value, "claimed": list(review.claimed)}
+
+
+def _review(item: Item) -> Review:
+    return replace(Review(**item), status=ReviewStatus(item["status"])) if item else Review()
