@@ -59,7 +59,7 @@ def parse_tool_input(
     sent."""
     _check_caller(tool, config, speaker(conversation))
     call = _checked(TOOLS[tool], {} if raw is None else raw, now)
-    for refusal in _not_declared(call, config):
+    for refusal in undeclared(call, config):
         raise refusal
     return call
 
@@ -83,7 +83,7 @@ def _checked(model: type[ToolInput], raw: object, now: datetime | None) -> AnyIn
     return call
 
 
-def _not_declared(call: AnyInput, config: AgentConfig) -> Iterator[ToolRefused]:
+def undeclared(call: AnyInput, config: AgentConfig) -> Iterator[ToolRefused]:
     """What the configuration does not allow, first things first."""
     if isinstance(call, AddMemory) and call.kind not in (kinds := savable_kinds(config, call.scope)):
         yield ToolRefused("kind_not_declared", f"kind takes one of {', '.join(kinds)} here.", "kind")

@@ -1,0 +1,18 @@
+"""When a turn's end reviews (CF-1, CF-2, EX-3). Lessons are reviewed due or not; that is the caller's."""
+
+from __future__ import annotations
+
+from ..configuration import AgentConfig
+from ..memory_settings import Every, EveryMessages
+from ..scopes import TurnIds
+
+
+def is_due(every: Every, said: int) -> bool:
+    """said: messages that a review reads (`messages.is_reviewed`) and none has read yet, of the session's committed
+    turns and of the ending one."""
+    return said >= (every.messages if isinstance(every, EveryMessages) else 1)
+
+
+def may_review(config: AgentConfig, ids: TurnIds) -> bool:
+    """Whether the turn could keep anything of a review: memory is on, and it has the id of a scope that is written."""
+    return config.memory.enabled and any(ids.place(scope) for scope in config.writable)
