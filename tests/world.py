@@ -19,6 +19,7 @@ from embedders import HashEmbedder
 from agent_memory.adapters.dynamodb import DynamoDBTable
 from agent_memory.adapters.opensearch import OpenSearchIndex
 from agent_memory.adapters.opensearch_client import connect
+from agent_memory.adapters.rule_reviewer import RuleReviewer
 from agent_memory.adapters.sqlite_index import SqliteIndex
 from agent_memory.adapters.sqlite_table import SqliteTable
 from agent_memory.adapters.system import SystemIds
@@ -201,6 +202,7 @@ def world_of(table: Table, index: SearchIndex, embedder: Embedder, records: Reco
         deployment=Deployment(table),
         index=switched,
         embedder=embedder,
+        reviewer=RuleReviewer(),
         clock=clock,
         ids=SystemIds(),
         together=lambda *calls: [call() for call in calls],

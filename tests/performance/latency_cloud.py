@@ -28,6 +28,7 @@ from agent_memory.adapters.dynamodb import DynamoDBTable
 from agent_memory.adapters.dynamodb_client import dynamodb_client
 from agent_memory.adapters.opensearch import OpenSearchIndex
 from agent_memory.adapters.opensearch_client import OpenSearchServer
+from agent_memory.adapters.rule_reviewer import RuleReviewer
 from agent_memory.adapters.sqlite_table import SqliteTable
 from agent_memory.domain.ports import IndexAnswer, IndexEntry, IndexQuery, Put, TableName
 from agent_memory.local.folder import TABLE_FILE
@@ -93,7 +94,8 @@ def filled(url: str) -> Iterator[tuple[Services, TimedIndex, Counter[str]]]:
         node, alias = OpenSearchServer(url), f"bench-{uuid4().hex[:12]}"
         index = TimedIndex(OpenSearchIndex(node, alias, model="synthetic", dimensions=DIMENSIONS))
         index.inner.ensure()
-        services = services_of(table, index, SyntheticEmbedder(), together=in_turn)  # moto is not safe with threads
+        # In turn, since moto is not safe with threads.
+        services = services_of(table, index, SyntheticEmbedder(), RuleReviewer(), together=in_turn)
         sum(records for records, _ in rebuild(services, AGENT))
         yield services, index, calls
         node.request("DELETE", f"{alias}-*")

@@ -19,6 +19,7 @@ import httpx
 from metered import MeteredTable, Rounds, Units
 from synthetic import query_of, record_of
 
+from agent_memory.adapters.rule_reviewer import RuleReviewer
 from agent_memory.adapters.sqlite_index import SqliteIndex
 from agent_memory.adapters.sqlite_table import SqliteTable
 from agent_memory.domain.ports import Key
@@ -102,6 +103,7 @@ def measure(folder: Path) -> dict[str, Units]:
         rounds.counting(metered, *TABLE),
         rounds.counting(index, "search", "apply"),
         rounds.counting(embedder, "embed"),
+        RuleReviewer(),
         together=rounds.together,
     )
     use(Wired(services, "measured"))

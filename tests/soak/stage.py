@@ -13,6 +13,7 @@ from world import FixedClock, SwitchedIndex, unindexed_keys
 
 from agent_memory.adapters.dynamodb import DynamoDBTable
 from agent_memory.adapters.opensearch import OpenSearchIndex
+from agent_memory.adapters.rule_reviewer import RuleReviewer
 from agent_memory.adapters.sqlite_index import SqliteIndex
 from agent_memory.adapters.sqlite_table import SqliteTable
 from agent_memory.domain.ports import Key, SearchIndex, Table
@@ -76,7 +77,7 @@ class Stage(AbstractContextManager["Stage"]):
         self._closing.callback(close)
         self.table, self.index = FaultyTable(table), SwitchedIndex(index)
         self.services: Services = services_of(
-            self.table, self.index, self._embedder, together=in_turn, clock=self.clock
+            self.table, self.index, self._embedder, RuleReviewer(), together=in_turn, clock=self.clock
         )
         self.go_down(index=self._down[0], embedder=self._down[1])
         use(Wired(self.services, "one machine"))

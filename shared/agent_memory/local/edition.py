@@ -8,9 +8,10 @@ from threading import Thread
 from time import monotonic, sleep
 from uuid import uuid4
 
+from agent_memory.adapters.rule_reviewer import RuleReviewer
 from agent_memory.adapters.system import SystemClock
 from agent_memory.domain.errors import AgentMemoryError
-from agent_memory.domain.ports import Clock, Embedder, SearchIndex, Table
+from agent_memory.domain.ports import Clock, Embedder, Reviewer, SearchIndex, Table
 from agent_memory.operations.services import Services
 from agent_memory.runtime import observability as log
 from agent_memory.runtime.rates import Rates
@@ -28,18 +29,20 @@ NAME = "one machine"
 
 class Edition:
     """Opens the folder, and works from `start` to `stop`. make_embedder: called once the folder is held, since it may
-    take seconds. Raises `FolderInUse`."""
+    take seconds. reviewer: None: by rules. Raises `FolderInUse`."""
 
     def __init__(
         self,
         path: Path,
         make_embedder: Callable[[Path], Embedder],
         *,
+        reviewer: Reviewer | None = None,
         dev: bool = False,
         rates: Rates | None = None,
     ) -> None:
         self._folder = Folder(path)
         self._rates = rates or Rates()
+        self._reviewer = reviewer or RuleReviewer()
         embedder = make_embedder(path)
         self.index = self._folder.index(embedder)
         self._sweeper = Sweeper(self._purge, self._is_paused)
@@ -82,7 +85,7 @@ class Edition:
             table, index = self.switches.table, self.switches.index
             embedder, clock = self.switches.embedder, self.switches.clock
         # A name for as long as this process holds the folder: what another one left running is dead.
-        return services_of(table, index, embedder, together=in_turn, clock=clock, server=uuid4().hex)
+        return services_of(table, index, embedder, self._reviewer, together=in_turn, clock=clock, server=uuid4().hex)
 
     def _make_switches(self, path: Path, embedder: Embedder) -> Switches:
         return Switches(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agent_memory.domain.ports import Clock, Embedder, Ids, SearchIndex
+from agent_memory.domain.ports import Clock, Embedder, Ids, Reviewer, SearchIndex
 from agent_memory.store.agents import Agents
 from agent_memory.store.calls import Calls
 from agent_memory.store.deployment import Deployment
@@ -34,6 +34,7 @@ class Services:
     deployment: Deployment
     index: SearchIndex
     embedder: Embedder
+    reviewer: Reviewer
     clock: Clock
     ids: Ids
     together: Together

@@ -20,7 +20,7 @@ def status(services: Services, *, edition: str) -> dict[str, Any]:
         "version": __version__,
         "edition": edition,
         "embedder": _embedder(services.embedder),
-        "reviewer": {"kind": None, "model": None},
+        "reviewer": {"kind": services.reviewer.kind, "model": services.reviewer.model},
         "index": _index(services),
         "parts": {part: _part(services, part, built) for part, built in PARTS.items()},
     }

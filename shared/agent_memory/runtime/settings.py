@@ -16,11 +16,17 @@ EMBEDDER = "AGENT_MEMORY_EMBEDDER"
 EMBEDDER_MODEL = "AGENT_MEMORY_EMBEDDER_MODEL"
 EMBEDDER_DIMENSIONS = "AGENT_MEMORY_EMBEDDER_DIMENSIONS"
 EMBEDDER_MIN_SCORE = "AGENT_MEMORY_EMBEDDER_MIN_SCORE"
+REVIEWER = "AGENT_MEMORY_REVIEWER"
+REVIEWER_MODEL = "AGENT_MEMORY_REVIEWER_MODEL"
 CALLS_PER_SECOND = "AGENT_MEMORY_CALLS_PER_SECOND"  # of one agent, above which it is answered 429
 OPENAI_API_KEY = "OPENAI_API_KEY"  # as every client of such servers reads it
 
 DEFAULT_CALLS_PER_SECOND = 200
 DEFAULT_EMBEDDER = "bedrock:amazon.titan-embed-text-v2:0"
+# A model of many languages that answers by a JSON schema and is called by its own name, so what was said stays in the
+# region and the role names one model. Current Claude models take a schema too, but only through inference profiles,
+# which route to other regions; Nova models take none.
+DEFAULT_REVIEWER = "bedrock:qwen.qwen3-235b-a22b-2507-v1:0"
 
 
 class SettingsError(Exception):
@@ -39,12 +45,22 @@ class EmbedderSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewerSettings:
+    """target: the base URL of an OpenAI-compatible server, or Bedrock's name of the model; empty for rules."""
+
+    kind: Literal["rules", "openai", "bedrock"]
+    target: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     memory_table: str
     execution_table: str
     opensearch_url: str
     opensearch_signed: str | None
     embedder: EmbedderSettings
+    reviewer: ReviewerSettings
     openai_api_key: str | None = field(default=None, repr=False)
     calls_per_second: int = DEFAULT_CALLS_PER_SECOND
 
@@ -61,6 +77,9 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
             model=environment.get(EMBEDDER_MODEL) or None,
             dimensions=_number(environment, EMBEDDER_DIMENSIONS, int),
             min_score=_number(environment, EMBEDDER_MIN_SCORE, float),
+        ),
+        reviewer=reviewer_settings(
+            environment.get(REVIEWER) or DEFAULT_REVIEWER, model=environment.get(REVIEWER_MODEL) or None
         ),
         openai_api_key=environment.get(OPENAI_API_KEY) or None,
         calls_per_second=_calls_per_second(environment),
@@ -84,6 +103,23 @@ def embedder_settings(
             return EmbedderSettings("bedrock", name, name, dimensions, min_score)
         case _:
             raise SettingsError("The embedder takes local, openai:<base url> or bedrock:<model>.")
+
+
+def reviewer_settings(spelled: str, *, model: str | None = None) -> ReviewerSettings:
+    """`rules`, `openai:<base url>` or `bedrock:<model>`. Raises `SettingsError`."""
+    match spelled.partition(":"):
+        case ("rules", "", ""):
+            if model is not None:
+                raise SettingsError("The rules are no model: leave its name out.")
+            return ReviewerSettings("rules", model="rules")
+        case ("openai", ":", str(base)) if base.startswith(("http://", "https://")):
+            if model is None:
+                raise SettingsError("An openai: reviewer needs the name of its model.")
+            return ReviewerSettings("openai", base, model)
+        case ("bedrock", ":", str(name)) if name:
+            return ReviewerSettings("bedrock", name, name)
+        case _:
+            raise SettingsError("The reviewer takes rules, openai:<base url> or bedrock:<model>.")
 
 
 def _required(environment: Mapping[str, str], name: str) -> str:

@@ -193,8 +193,8 @@ class EmbedderShape(Shape):
 
 
 class ReviewerShape(Shape):
-    kind: str | None
-    model: str | None
+    kind: Literal["rules", "openai", "bedrock"]
+    model: str
 
 
 class IndexShape(Shape):

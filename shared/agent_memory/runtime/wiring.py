@@ -7,7 +7,7 @@ imported where they are made, so that importing a handler costs no boto3 and no 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,7 +15,19 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.adapters.system import SystemClock, SystemIds
-from agent_memory.domain.ports import Clock, Embedder, Ids, IndexAnswer, IndexEntry, IndexQuery, SearchIndex, Table
+from agent_memory.domain.ports import (
+    Clock,
+    Correction,
+    Embedder,
+    Ids,
+    IndexAnswer,
+    IndexEntry,
+    IndexQuery,
+    Reviewer,
+    Said,
+    SearchIndex,
+    Table,
+)
 from agent_memory.operations.reindex import Replaceable
 from agent_memory.operations.services import Services, Together
 from agent_memory.store.agents import Agents
@@ -28,7 +40,7 @@ from agent_memory.store.sessions import Sessions
 from agent_memory.store.turns import Turns
 
 from .rates import Rates
-from .settings import EmbedderSettings, Settings, SettingsError, settings_of
+from .settings import EmbedderSettings, ReviewerSettings, Settings, SettingsError, settings_of
 
 if TYPE_CHECKING:
     from agent_memory.adapters.kept_floor import FloorlessModel, KeptFloors
@@ -82,6 +94,7 @@ def services_of(
     table: Table,
     index: SearchIndex,
     embedder: Embedder,
+    reviewer: Reviewer,
     *,
     together: Together,
     clock: Clock | None = None,
@@ -99,6 +112,7 @@ def services_of(
         deployment=Deployment(table),
         index=index,
         embedder=embedder,
+        reviewer=reviewer,
         clock=clock or SystemClock(),
         ids=ids,
         together=together,
@@ -138,7 +152,8 @@ def _in_aws(settings: Settings) -> Wired:
     def index() -> OpenSearchIndex:
         return _opensearch_index(settings, embedder)
 
-    ports = services_of(table, _LaterIndex(index), embedder, together=at_once)
+    reviewer = _LaterReviewer(settings.reviewer, settings.openai_api_key)
+    ports = services_of(table, _LaterIndex(index), embedder, reviewer, together=at_once)
     return Wired(ports, "aws", index, Rates(settings.calls_per_second))
 
 
@@ -161,6 +176,28 @@ class _LaterIndex:
 
     def apply(self, entries: Sequence[IndexEntry]) -> dict[str, str]:
         return self._make().apply(entries)
+
+
+class _LaterReviewer:
+    """The reviewer, made at its first use: only the function that reviews pays for it. Its name is known before."""
+
+    def __init__(self, settings: ReviewerSettings, key: str | None) -> None:
+        self._settings = settings
+        self._make = cache(lambda: reviewer_of(settings, key=key))
+
+    @property
+    def kind(self) -> str:
+        return self._settings.kind
+
+    @property
+    def model(self) -> str:
+        return self._settings.model
+
+    def propose(self, asked: Mapping[str, Any], correction: Correction | None = None) -> Said:
+        return self._make().propose(asked, correction)
+
+    def decide(self, asked: Mapping[str, Any], correction: Correction | None = None) -> Said:
+        return self._make().decide(asked, correction)
 
 
 class _TableFloors:
@@ -209,3 +246,20 @@ def _model(settings: EmbedderSettings, key: str | None) -> FloorlessModel:
         except ValueError as error:
             raise SettingsError(str(error)) from error
     raise SettingsError("The local embedder is the one-machine edition's.")
+
+
+def reviewer_of(settings: ReviewerSettings, *, key: str | None) -> Reviewer:
+    """key: of an OpenAI-compatible server."""
+    match settings.kind:
+        case "rules":
+            from agent_memory.adapters.rule_reviewer import RuleReviewer
+
+            return RuleReviewer()
+        case "openai":
+            from agent_memory.adapters.openai_reviewer import OpenAIReviewer
+
+            return OpenAIReviewer(settings.target, settings.model, key=key)
+        case "bedrock":
+            from agent_memory.adapters.bedrock_reviewer import BedrockReviewer
+
+            return BedrockReviewer(settings.target)
