@@ -206,7 +206,12 @@ def test_a_server_starts_and_answers_before_the_model_ever_did(serve: MakeServer
     server = serve(min_score=None)  # so its floor is to be measured, which needs the model
     agent = server.configure("early")
     saved = server.remember(agent, "The depot closes at noon.")
-    assert server.get("/v1/status")["embedder"] == {"model": "scripted", "dimensions": 16, "min_score": None}
+    assert server.get("/v1/status")["embedder"] == {
+        "model": "scripted",
+        "dimensions": 16,
+        "min_score": None,
+        "near_score": None,
+    }
     turn = server.begin(agent)
     recalled = turn.recall("depot")
     assert (degraded(recalled), ids(recalled)) == ("embedder_down", [saved])

@@ -99,7 +99,8 @@ def test_a_function_is_wired_by_its_environment(monkeypatch: pytest.MonkeyPatch,
         agent = api.configure()
         status = ok(api.get("/v1/status"))
         assert (status["edition"], status["index"]["state"]) == ("aws", "down")
-        assert status["embedder"] == {"model": "scripted", "dimensions": 64, "min_score": 0.5}
+        assert status["embedder"] == {"model": "scripted", "dimensions": 64, "min_score": 0.5, "near_score": 0.583}
+        assert status["reviewer"] == {"kind": "bedrock", "model": "qwen.qwen3-235b-a22b-2507-v1:0"}
         saved = api.remember(agent, "The depot closes at noon.")
         recalled = api.begin(agent).recall("depot")
         assert ([m["id"] for m in recalled["memories"]], recalled["degraded_reason"]) == ([saved["id"]], "index_down")

@@ -147,7 +147,9 @@ class Counting:
 @pytest.mark.rule("IF-2")
 def test_a_key_costs_one_transaction_and_a_repetition_that_alone(machine: World) -> None:
     ports, table = machine.services, Counting(machine.table)
-    counted = services_of(table, ports.index, ports.embedder, ports.reviewer, together=ports.together, clock=ports.clock)
+    counted = services_of(
+        table, ports.index, ports.embedder, ports.reviewer, together=ports.together, clock=ports.clock
+    )
     wiring.use(wiring.Wired(counted, "test"))
     api = Api(Gateway().app())
     agent = api.configure()

@@ -7,6 +7,7 @@ from typing import Any
 
 from agent_memory import __version__
 from agent_memory.domain.errors import EmbedderUnavailable, IndexUnavailable
+from agent_memory.domain.near import near_of
 from agent_memory.domain.ports import Embedder, IndexQuery
 
 from .services import Services
@@ -34,10 +35,10 @@ def _part(services: Services, part: str, built: bool) -> dict[str, Any]:
 
 def _embedder(embedder: Embedder) -> dict[str, Any]:
     """What has to be asked of the model itself is null while it does not answer."""
-    told: dict[str, Any] = {"model": embedder.model, "dimensions": None, "min_score": None}
+    told: dict[str, Any] = {"model": embedder.model, "dimensions": None, "min_score": None, "near_score": None}
     try:
         told |= {"dimensions": embedder.dimensions}
-        told |= {"min_score": embedder.floor}
+        told |= {"min_score": embedder.floor, "near_score": near_of(embedder)}
     except EmbedderUnavailable:
         pass
     return told

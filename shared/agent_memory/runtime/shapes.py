@@ -188,8 +188,9 @@ class AgentsAnswer(Shape):
 
 class EmbedderShape(Shape):
     model: str
-    dimensions: int | None = Field(description="Null, as min_score, while it must be asked for and nobody answers.")
+    dimensions: int | None = Field(description="Null, as the scores, while it must be asked for and nobody answers.")
     min_score: float | None = Field(description="The floor of the cosine where a configuration gives none.")
+    near_score: float | None = Field(description="From which cosine on a review compares two records.")
 
 
 class ReviewerShape(Shape):
