@@ -100,9 +100,14 @@ def defused(text: str) -> str:
     if not _BRACKET.search(text):
         return text
     characters = list(text)
-    for imitation in _IMITATION.finditer(text.translate(_folding)):
+    for imitation in _IMITATION.finditer(alike(text)):
         characters[imitation.start()] = DEFUSED
     return "".join(characters)
+
+
+def alike(text: str) -> str:
+    """What the text looks like, in small plain letters; character by character, so that places are the same."""
+    return text.translate(_folding)
 
 
 class _Folding(dict[int, str]):

@@ -20,6 +20,8 @@ from .memory_settings import EveryMessages, MemorySettings
 from .scopes import Scope
 
 NOTE_TOOLS = ("note_add", "note_list", "note_read")
+NATIVE_TOOLS = frozenset(("search_memory", "add_memory", "read_memory", "delete_memory", "search_history", *NOTE_TOOLS))
+"""All of them, offered or not: what they answer is memory, and is not learned or kept again."""
 
 
 class HistorySettings(Body):

@@ -16,6 +16,7 @@ from . import json_values
 from . import text as characters
 from .bodies import Body, Bounded, GivenId, Several, Text, takes
 from .instants import Instant
+from .secrets import redacted, redacted_json
 
 MAX_TEXT_CHARACTERS = 200_000
 MAX_MESSAGES = 100  # of one call (IF-7)
@@ -83,10 +84,17 @@ class _Message(Body):
         """Whether the text was longer and was cut."""
         return self._truncated
 
-    def stored(self, *, said_at: str) -> dict[str, Any]:
-        """JSON values as the transcript keeps them; `said_at`: the time of a message that brought none."""
+    def stored(self, *, said_at: str, with_secrets: bool = False) -> dict[str, Any]:
+        """JSON values as the transcript keeps them; `said_at`: the time of a message that brought none. Secrets of the
+        text and of the calls' inputs are taken out (HI-7), unless they are to stay."""
         kept = self.model_dump(mode="json", exclude={"at"})
-        return {**kept, "truncated": self.truncated, "said_at": self.at or said_at}
+        said = kept if with_secrets else _without_secrets(kept)
+        return {**said, "truncated": self.truncated, "said_at": self.at or said_at}
+
+
+def _without_secrets(kept: dict[str, Any]) -> dict[str, Any]:
+    calls = [{**call, "input": redacted_json(call["input"])} for call in kept.get("calls", ())]
+    return {**kept, "text": redacted(kept["text"])[0]} | ({"calls": calls} if "calls" in kept else {})
 
 
 class UserMessage(_Message):
