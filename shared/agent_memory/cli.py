@@ -66,15 +66,15 @@ def main() -> None:
     type=click.IntRange(1),
     help="Calls a second of one agent, above which it is answered 429.",
 )
-@click.option("--reviewer", hidden=True, help="Not built yet.")
-@click.option("--reviewer-model", hidden=True, help="Not built yet.")
+@click.option("--reviewer", default="rules", show_default=True, help="rules, openai:<base url> or bedrock:<model>.")
+@click.option("--reviewer-model", help="Name of the model of an openai: reviewer.")
 def serve(
     host: str,
     port: int,
     dev: bool,
     principals: Path | None,
     rate: int,
-    reviewer: str | None,
+    reviewer: str,
     reviewer_model: str | None,
     **folder: Any,
 ) -> None:
@@ -84,8 +84,6 @@ def serve(
     from agent_memory.runtime.observability import configure_logging
 
     configure_logging(sys.stderr)
-    if reviewer or reviewer_model:
-        _say("This build has no review yet: the reviewer is never called, and nothing is reviewed.")
     known = _principals(principals) if principals else None
     try:
         listening = server.listen(host, port)
@@ -93,7 +91,8 @@ def serve(
         raise _failure(f"cannot listen on {host}:{port}: {error.strerror}") from error
     if known is None and not is_loopback(listening.getsockname()[0]):
         _say("Without --principals nobody is asked who they are, and others than this machine can call.")
-    server.serve(_opened(dev=dev, rate=rate, **folder), listening, known)
+    opened = _opened(dev=dev, rate=rate, reviewer=reviewer, reviewer_model=reviewer_model, **folder)
+    server.serve(opened, listening, known)
 
 
 @main.command()
@@ -173,13 +172,16 @@ def _opened(
     embedder_model: str | None,
     embedder_dimensions: int | None,
     embedder_min_score: float | None,
+    reviewer: str = "rules",
+    reviewer_model: str | None = None,
 ) -> Any:
     from agent_memory.adapters.folder_lock import FolderInUse
     from agent_memory.domain.errors import AgentMemoryError
     from agent_memory.local.edition import Edition
     from agent_memory.local.embedding import make_embedder
     from agent_memory.runtime.rates import Rates
-    from agent_memory.runtime.settings import SettingsError, embedder_settings
+    from agent_memory.runtime.settings import OPENAI_API_KEY, SettingsError, embedder_settings, reviewer_settings
+    from agent_memory.runtime.wiring import reviewer_of
 
     def embedder_of(path: Path) -> Embedder:
         _say(f"Opening {path}, with the embedder {settings.kind} …")
@@ -189,7 +191,9 @@ def _opened(
         settings = embedder_settings(
             embedder, model=embedder_model, dimensions=embedder_dimensions, min_score=embedder_min_score
         )
-        return Edition(data, embedder_of, dev=dev, rates=Rates(rate))
+        reviewing = reviewer_settings(reviewer, model=reviewer_model)
+        reviews = reviewer_of(reviewing, key=os.environ.get(OPENAI_API_KEY))
+        return Edition(data, embedder_of, reviewer=reviews, dev=dev, rates=Rates(rate))
     except SettingsError as error:
         raise click.UsageError(str(error)) from error
     except FolderInUse as error:

@@ -231,14 +231,24 @@ def test_no_log_holds_what_a_caller_said(server: Server) -> None:
     assert [(line["message"], line["turn_id"]) for line in traced] == [("request", turn.rsplit("/", 1)[1])]
 
 
-def test_a_reviewer_is_taken_and_said_to_be_missing(tmp_path: Path) -> None:
-    server = Server(tmp_path / "data", "--reviewer", "openai:http://127.0.0.1:1", "--reviewer-model", "scripted")
+@pytest.mark.rule("EX-8")
+@pytest.mark.parametrize(
+    ("flags", "kind", "model"),
+    [
+        ([], "rules", "rules"),
+        (["--reviewer", "openai:http://127.0.0.1:1", "--reviewer-model", "scripted"], "openai", "scripted"),
+        (["--reviewer", "bedrock:a.model"], "bedrock", "a.model"),
+    ],
+)
+def test_who_reviews_is_chosen_at_the_start_and_says_who_it_is(
+    tmp_path: Path, flags: list[str], kind: str, model: str
+) -> None:
+    """Nobody is asked before there is something to review: no server need answer, and no region be set."""
+    server = Server(tmp_path / "data", *flags)
     try:
-        assert "no review" in server.log.read_text()
-        assert server.http.get("/v1/status").json()["parts"]["review"]["built"] is False
+        assert server.http.get("/v1/status").json()["reviewer"] == {"kind": kind, "model": model}
     finally:
         server.stop()
-    assert "--reviewer" not in run("serve", "--help").stdout
 
 
 @pytest.mark.parametrize(
@@ -249,6 +259,10 @@ def test_a_reviewer_is_taken_and_said_to_be_missing(tmp_path: Path) -> None:
         (["--embedder", "magic"], "local, openai:<base url> or bedrock:<model>"),
         (["--embedder", "openai:http://127.0.0.1:1"], "name of its model"),
         (["--embedder-min-score", "2"], "-1<=x<=1"),
+        (["--reviewer", "magic"], "rules, openai:<base url> or bedrock:<model>"),
+        (["--reviewer", "openai:http://127.0.0.1:1"], "name of its model"),
+        (["--reviewer-model", "magic"], "no model"),
+        (["--reviewer", "bedrock:a.model", "--reviewer-model", "magic"], "behind the colon"),
         (["--port", "99999"], "0<=x<=65535"),
     ],
 )

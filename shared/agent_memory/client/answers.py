@@ -133,12 +133,13 @@ class Embedder:
     model: str
     dimensions: int | None
     min_score: float | None
+    near_score: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewer:
-    kind: str | None
-    model: str | None
+    kind: str
+    model: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

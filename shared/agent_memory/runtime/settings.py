@@ -117,6 +117,8 @@ def reviewer_settings(spelled: str, *, model: str | None = None) -> ReviewerSett
                 raise SettingsError("An openai: reviewer needs the name of its model.")
             return ReviewerSettings("openai", base, model)
         case ("bedrock", ":", str(name)) if name:
+            if model is not None:
+                raise SettingsError("A bedrock: reviewer has the name of its model behind the colon alone.")
             return ReviewerSettings("bedrock", name, name)
         case _:
             raise SettingsError("The reviewer takes rules, openai:<base url> or bedrock:<model>.")
