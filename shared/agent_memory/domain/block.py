@@ -125,31 +125,37 @@ _folding = _Folding()
 
 # ---------------------------------------------------------------- blocks in messages
 
-_FRAME = re.compile(f"{re.escape(SIGN)}|{re.escape(CLOSING)}")
+# Models and harnesses that repeat a block change its white space: they wrap it, indent it, or put it on one line.
+_OPENS = r"\s+".join(map(re.escape, SIGN.split()))
+_FRAME = re.compile(rf"(?P<opens>{_OPENS})|{re.escape(CLOSING[:-1])}\s*>")
 _ID = r"\[[0-9A-Z]{26}\]"
-_PIN = rf"- [^\n]*{_ID}(?![^\n])"
-_LINE_OF_ITEM = rf"(?:{_PIN}|(?:- {_ID}|{INDENT})[^\n]*)"
-_BROKEN_OFF = re.compile(rf"[^\n]*\n(?:{_PIN}|- {_ID}[^\n]*)(?:\n{_LINE_OF_ITEM})*")
+_BLANKS = r"(?:[ \t\r]*\n)*"
+_HEAD = rf"[ \t]*-\s?{_ID}[^\n]*(?:\n{_BLANKS}[^\n]+)?"  # the line below, however it is indented, is its summary
+_PIN = rf"[ \t]*- [^\n]*(?:{_ID}[ \t\r]*(?![^\n])|\Z)"  # or as much of it as there is
+_BODY = r"[ \t]+\S[^\n]*"
+_BROKEN_OFF = re.compile(
+    rf"(?:[^\n]*?-\s?{_ID}[^\n]*|[^\n]*\n{_BLANKS}(?:{_HEAD}|{_PIN}))(?:\n{_BLANKS}(?:{_HEAD}|{_PIN}|{_BODY}))*"
+)
 
 
 def strip_blocks(text: str) -> str:
     """The text without the blocks that a recall rendered; all else stays to the character. Linear in the text.
 
-    A block runs from the last opening line before a closing one. Where no closing line follows (a message that was cut
-    short), only lines in the shape of items go with it; an opening line without items is the speaker's own words, so
-    that nobody hides the rest of a message by writing one.
+    A block runs from the last opening line before a closing one, whatever became of its white space. Where no closing
+    line follows (a message that was cut short), only lines in the shape of items go with it; an opening line without
+    items is the speaker's own words, so that nobody hides the rest of a message by writing one.
     """
     frames = list(_FRAME.finditer(text))
     kept, done = [], 0
     for position, frame in enumerate(frames):
-        if frame[0] == SIGN:
+        if frame["opens"]:
             kept.append(text[done : frame.start()])
             done = _end_of_block(text, frame, frames[position + 1] if position + 1 < len(frames) else None)
     return "".join([*kept, text[done:]])
 
 
 def _end_of_block(text: str, opening: re.Match[str], following: re.Match[str] | None) -> int:
-    if following and following[0] == CLOSING:
+    if following and not following["opens"]:
         return following.end()
     items = _BROKEN_OFF.match(text, opening.end(), following.start() if following else len(text))
     return items.end() if items else opening.start()

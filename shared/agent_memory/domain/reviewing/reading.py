@@ -6,6 +6,7 @@ Leaves to `candidates` and `decisions` what a single one takes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -16,6 +17,7 @@ T = TypeVar("T")
 
 _TOLD = 20  # wrong ones in a correction: what is wrong with the others will be of the same kind
 _READ_OVER = 32  # times the text's length that reading may cost: prose full of braces would take quadratic time
+_FAILS_AT = 32  # characters before a failure that cost as much as one read: Python's error counts the lines above it
 _DEEP = 5000  # characters that a try counts as which met more levels than Python reads
 _MAX_DIGITS = 20  # of a whole number; Python refuses to read thousands of them
 
@@ -71,23 +73,23 @@ def length_of(value: object) -> int:
 
 
 def _objects(text: str, list_name: str) -> Iterator[list[Any]]:
-    at, left = text.find("{"), _READ_OVER * len(text)
-    while at >= 0 and left > 0:
-        value, end, cost = _object_at(text, at)
+    opening, left = _OPENING.search(text), _READ_OVER * len(text)
+    while opening and left > 0:
+        value, end, cost = _object_at(text, opening.start())
         left -= cost
-        behind = at + 1  # an object without the list may hold the one that has it
+        behind = opening.start() + 1  # an object without the list may hold the one that has it
         if isinstance(value, Mapping) and isinstance(inner := value.get(list_name), list):
             yield inner
             behind = end
-        at = text.find("{", behind)
+        opening = _OPENING.search(text, behind)
 
 
 def _object_at(text: str, at: int) -> tuple[Any, int, int]:
-    """The value that begins there, where it ends, and how many characters that cost."""
+    """The value that begins there, where it ends, and what that cost, in characters read."""
     try:
         value, end = _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
-        return None, at, error.pos - at + 1
+        return None, at, error.pos - at + error.pos // _FAILS_AT
     except RecursionError:
         return None, at, _DEEP
     return value, end, end - at
@@ -97,4 +99,5 @@ def _whole_number(digits: str) -> float:
     return int(digits) if len(digits) <= _MAX_DIGITS else float(digits)
 
 
+_OPENING = re.compile(r'\{(?=\s*")')
 _DECODER = json.JSONDecoder(parse_int=_whole_number, strict=False)  # models break lines within texts
