@@ -27,7 +27,8 @@ class Drop(Exception):
 
 
 class ScriptedServer:
-    """asked: the bodies of all requests. script: how the next are answered; at first, by hash vectors."""
+    """asked: the bodies of all requests. script: how the next are answered; at first, by hash vectors. path: what alone
+    is served."""
 
     def __init__(self, dimensions: int = 8) -> None:
         self.hash = HashEmbedder(dimensions)
@@ -37,6 +38,7 @@ class ScriptedServer:
         self.script: Script = self.answer
         self.over = Event()
         self.url = ""
+        self.path = "/v1/embeddings"
 
     def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
         texts = body["input"]
@@ -87,7 +89,7 @@ def _handler(scripted: ScriptedServer) -> type[BaseHTTPRequestHandler]:
             scripted.asked.append(body)
             scripted.headers = dict(self.headers)
             try:
-                status, answer = scripted.script(body) if self.path == "/v1/embeddings" else (404, {})
+                status, answer = scripted.script(body) if self.path == scripted.path else (404, {})
             except Hang:
                 scripted.over.wait()
                 self.close_connection = True
