@@ -291,3 +291,28 @@ def test_a_search_agrees_with_counting_by_hand(backend: Backend, seed: int) -> N
         assert ids(answer.vector) == truth.nearest(100)
         for found in answer.lexical + answer.vector:
             assert (found.counts, found.length) == (truth.counts[found.id], truth.lengths[found.id])
+
+
+# ---------------------------------------------------------------- before
+
+
+@pytest.mark.rule("HI-2")
+def test_what_lies_behind_takes_no_place_among_the_hundred_and_does_not_count(backend: Backend) -> None:
+    vector = random_units(1, 4)[0]
+    early = [entry(n, "tea milk", ordinal=1 + n % 3, vectors=packed(-vector)) for n in range(5)]
+    late = [entry(100 + n, "tea", ordinal=4 + n, vectors=packed(vector)) for n in range(120)]
+    backend.put(*early, *late)
+    answer = backend.ask(words=["tea"], vector=vector.tolist(), before=4)
+    assert sorted(ids(answer.lexical)) == sorted(ids(answer.vector)) == numbered(*range(5))
+    assert (answer.statistics.documents, answer.statistics.tokens, answer.statistics.containing) == (5, 10, (5,))
+    assert sorted(ids(backend.ask(words=["tea"], before=2).lexical)) == numbered(0, 3)
+    assert backend.ask(words=["tea"], before=1).lexical == []
+
+
+@pytest.mark.rule("HI-2")
+def test_the_bound_is_that_of_the_entry_as_it_stands(backend: Backend) -> None:
+    backend.put(entry(1, "tea", ordinal=7), entry(2, "tea"))
+    assert ids(backend.ask(words=["tea"], before=7).lexical) == numbered(2)
+    backend.put(entry(1, "tea", ordinal=3, stamp=2))
+    assert sorted(ids(backend.ask(words=["tea"], before=7).lexical)) == numbered(1, 2)
+    assert sorted(ids(backend.ask_agent(words=["tea"], before=3).lexical)) == numbered(2)

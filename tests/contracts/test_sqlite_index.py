@@ -183,6 +183,16 @@ def test_a_file_from_before_partitions_had_agents_is_one_that_does_not_answer(pa
         SqliteIndex(path, shelf, dimensions=DIMENSIONS)
 
 
+def test_a_file_from_before_records_had_ordinals_is_one_that_does_not_answer(
+    index: SqliteIndex, path: Path, shelf: Shelf
+) -> None:
+    index.close()
+    with closing(sqlite3.connect(path)) as older:
+        older.execute("ALTER TABLE documents DROP COLUMN ordinal")
+    with pytest.raises(IndexUnavailable):
+        SqliteIndex(path, shelf, dimensions=DIMENSIONS)
+
+
 # ---------------------------------------------------------------- any history of entries
 
 entries = st.builds(

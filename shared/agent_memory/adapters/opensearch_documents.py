@@ -40,6 +40,7 @@ def index_body(dimensions: int) -> dict[str, Any]:
                 "partition": {"type": "keyword"},
                 "live": {"type": "boolean"},
                 "kind": {"type": "keyword", "doc_values": False},
+                "ordinal": {"type": "integer", "doc_values": False},
                 "labels": {"type": "keyword", "doc_values": False},
                 "words": {"type": "text", "analyzer": "whitespace", "index_options": "freqs"},
                 "counts": {"type": "long", "index": False},
@@ -57,7 +58,7 @@ def document_of(entry: IndexEntry) -> dict[str, Any]:
     """The entry as it is sent; of one that ended nothing but that it ended."""
     if not entry.live:
         return {"partition": hash_of(entry.partition), "live": False}
-    return {
+    document = {
         "id": entry.id,
         "partition": hash_of(entry.partition),
         "live": True,
@@ -68,6 +69,8 @@ def document_of(entry: IndexEntry) -> dict[str, Any]:
         "length": len(entry.words),
         "parts": [{"vector": unpacked(vector)} for vector in entry.vectors],
     }
+    # An index from before there were ordinals knows no such field, and takes records all the same: these have none.
+    return document | ({"ordinal": entry.ordinal} if entry.ordinal else {})
 
 
 def hash_of(text: str) -> str:

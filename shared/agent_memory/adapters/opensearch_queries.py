@@ -79,7 +79,8 @@ def filter_of(query: IndexQuery) -> Json:
     if query.kind is not None:
         clauses.append({"term": {"kind": query.kind}})
     clauses += [{"term": {"labels": term}} for term in label_terms(query.labels)]
-    return {"bool": {"filter": clauses}}
+    later = [] if query.before is None else [{"range": {"ordinal": {"gte": query.before}}}]
+    return {"bool": {"filter": clauses, "must_not": later}}
 
 
 def whose(query: IndexQuery) -> Json:

@@ -23,7 +23,7 @@ from .vector_faults import FLOAT_BYTES
 KEPT_BYTES = 64 * 1024 * 1024  # some 40,000 vectors of 384 dimensions
 # In the order of the partitions: the outer loop is theirs.
 _READ = """
-SELECT p.no, p.name, d.number, d.id, d.length FROM partitions p CROSS JOIN documents d ON d.partition = p.no
+SELECT p.no, p.name, d.number, d.id, d.length, d.ordinal FROM partitions p CROSS JOIN documents d ON d.partition = p.no
 WHERE p.agent = ? AND d.live ORDER BY p.no
 """
 
@@ -86,7 +86,7 @@ def read_agent(connection: sqlite3.Connection, agent_id: str, kept: AgentVectors
     """The agent's partitions laid end to end as one, and where each of them begins. What is not live has a place in it
     and nothing else. kept: where vectors come from; None: they are not needed."""
     rows = connection.execute(_READ, (agent_id,)).fetchall()
-    partitions, names, numbers, ids, lengths = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    partitions, names, numbers, ids, lengths, ordinals = zip(*rows, strict=True) if rows else ((),) * 6
     spans = _spans(partitions, numbers)
     starts = {span.partition: span.start for span in spans}
     places = [starts[partition] + number for partition, number in zip(partitions, numbers, strict=True)]
@@ -97,10 +97,12 @@ def read_agent(connection: sqlite3.Connection, agent_id: str, kept: AgentVectors
         ids=np.zeros(size, ID),
         live=np.zeros(size, np.bool_),
         lengths=np.zeros(size, np.uint32),
+        ordinals=np.zeros(size, np.uint32),
         rows=_rows(kept, agent_id, dict.fromkeys(names), dict(zip(ids, places, strict=True))) if kept else (),
     )
     if rows:
-        view.ids[places], view.live[places], view.lengths[places] = np.array(ids).astype(ID), True, lengths
+        view.ids[places], view.live[places] = np.array(ids).astype(ID), True
+        view.lengths[places], view.ordinals[places] = lengths, ordinals
     return view, spans
 
 

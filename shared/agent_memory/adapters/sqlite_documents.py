@@ -17,7 +17,8 @@ from .sqlite_postings import append_postings, terms_of_entry
 from .sqlite_scopes import Change
 
 # AUTOINCREMENT: after `DELETE` no number comes again, so a search that is under way finds nothing instead of strangers.
-# A file from before partitions had agents fails at the index on them, and so is built anew from the table.
+# A file from before partitions had agents fails at the index on them, one from before records had ordinals at the last
+# statement; so it is built anew from the table.
 DOCUMENTS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS partitions (
     no INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, numbers INTEGER NOT NULL, agent TEXT NOT NULL
@@ -25,15 +26,16 @@ CREATE TABLE IF NOT EXISTS partitions (
 CREATE INDEX IF NOT EXISTS partitions_of_agent ON partitions (agent);
 CREATE TABLE IF NOT EXISTS documents (
     partition INTEGER, id TEXT, number INTEGER, stamp INTEGER NOT NULL, live INTEGER NOT NULL, length INTEGER NOT NULL,
-    digest BLOB, PRIMARY KEY (partition, id)
+    digest BLOB, ordinal INTEGER NOT NULL, PRIMARY KEY (partition, id)
 ) WITHOUT ROWID;
+SELECT ordinal FROM documents LIMIT 0;
 """
 _OPEN = """
 INSERT INTO partitions (name, numbers, agent) VALUES (?, 0, ?)
 ON CONFLICT DO UPDATE SET numbers = numbers RETURNING no, numbers
 """
 _READ = "SELECT number, stamp, digest, length FROM documents WHERE partition = ? AND id = ?"
-_WRITE = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
+_WRITE = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _CLOSE = "UPDATE partitions SET numbers = ? WHERE no = ?"
 DIGEST_BYTES = 8  # compared within the versions of one record only
 
@@ -60,11 +62,12 @@ def write_entries(connection: sqlite3.Connection, name: str, entries: Sequence[I
         if after.number == numbers:
             added.append((numbers, terms_of_entry(entry)))
             numbers += 1
-        row = (partition, entry.id, after.number, entry.stamp, entry.live, after.length, after.digest)
-        connection.execute(_WRITE, row)
+        stand = (after.number, entry.stamp, entry.live, after.length, after.digest, entry.ordinal)
+        connection.execute(_WRITE, (partition, entry.id, *stand))
         if after.number is not None:
             retired = known.number if known.number != after.number else None
-            changes.append(Change(entry.id, after.number, entry.live, after.length, entry.vectors, retired))
+            change = Change(entry.id, after.number, entry.live, after.length, entry.vectors, retired, entry.ordinal)
+            changes.append(change)
     append_postings(connection, partition, added)
     if numbers != first:
         connection.execute(_CLOSE, (numbers, partition))

@@ -120,6 +120,8 @@ class Search:
         words, filters = len(query.words), (query.kind is not None) + len(query.labels or {})
         self._lengths: NDArray[np.uint32] = joined([view.lengths for view in views], np.uint32)
         live: NDArray[np.bool_] = joined([view.live for view in views], np.bool_)
+        if query.before is not None:
+            live = live & (joined([view.ordinals for view in views], np.uint32) < query.before)
         self._allowed = allowed_records(live, postings, words, filters)
         self._postings = kept(postings, (postings.term < words) & self._allowed[postings.record])
         self._documents = int(np.count_nonzero(self._allowed))

@@ -1,7 +1,7 @@
 """What a search on one machine keeps of one partition in memory. Knows no query; `sqlite_cache` decides what stays.
 
-Of every record its id, length and whether it is live (31 bytes); where meaning was asked for, the vectors too. Loaded
-at the first search, extended by `note` after each commit.
+Of every record its id, length, ordinal and whether it is live (35 bytes); where meaning was asked for, the vectors too.
+Loaded at the first search, extended by `note` after each commit.
 
 Coherence: a partition is in the cache before it is read, and a commit is noted after it is written. So a reader either
 reads the commit or is told of it, under the partition's lock; noting twice changes nothing. What readers hold (`View`)
@@ -27,7 +27,7 @@ VectorSource = Callable[[str], Iterable[tuple[str, Sequence[bytes]]]]
 """Gives, of a partition, the ids of records with the vectors of their parts, from where these are kept for good."""
 
 ID = np.dtype("S26")  # a ULID
-_LOAD = "SELECT id, number, live, length FROM documents WHERE partition = ? AND number IS NOT NULL"
+_LOAD = "SELECT id, number, live, length, ordinal FROM documents WHERE partition = ? AND number IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Change:
     length: int
     vectors: Sequence[bytes]
     retired: int | None = None
+    ordinal: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class View:
     ids: NDArray[np.bytes_]
     live: NDArray[np.bool_]
     lengths: NDArray[np.uint32]
+    ordinals: NDArray[np.uint32]
     rows: Iterable[Rows]
 
 
@@ -67,12 +69,14 @@ class CachedScope:
         self._ids: NDArray[np.bytes_] = np.zeros(0, ID)
         self._live = np.zeros(0, np.bool_)
         self._lengths = np.zeros(0, np.uint32)
+        self._ordinals = np.zeros(0, np.uint32)
         self._vectors: VectorBlocks | None = None
 
     @property
     def size_bytes(self) -> int:
         vectors = self._vectors
-        return self._ids.nbytes + self._live.nbytes + self._lengths.nbytes + (vectors.size_bytes if vectors else 0)
+        kept = sum(array.nbytes for array in (self._ids, self._live, self._lengths, self._ordinals))
+        return kept + (vectors.size_bytes if vectors else 0)
 
     def view(self, connection: sqlite3.Connection, source: VectorSource | None) -> View:
         """source: where vectors come from if they are needed and not loaded; None: they are not needed."""
@@ -82,8 +86,8 @@ class CachedScope:
             if source and self._vectors is None:
                 self._vectors = self._read_vectors(source)
             rows = self._vectors.rows() if source and self._vectors else []
-            end = self._size
-            return View(self.name, self.partition, self._ids[:end], self._live[:end], self._lengths[:end], rows)
+            arrays = (array[: self._size] for array in (self._ids, self._live, self._lengths, self._ordinals))
+            return View(self.name, self.partition, *arrays, rows)
 
     def note(self, changes: Iterable[Change]) -> None:
         """Take over what a commit did, in its order."""
@@ -96,8 +100,9 @@ class CachedScope:
         rows = connection.execute(_LOAD, (self.partition,)).fetchall()
         self._reserve(1 + max((row[1] for row in rows), default=-1))
         if rows:
-            ids, numbers, live, lengths = (np.array(column) for column in zip(*rows, strict=True))
-            self._ids[numbers], self._live[numbers], self._lengths[numbers] = ids.astype(ID), live, lengths
+            ids, numbers, live, lengths, ordinals = (np.array(column) for column in zip(*rows, strict=True))
+            self._ids[numbers], self._live[numbers] = ids.astype(ID), live
+            self._lengths[numbers], self._ordinals[numbers] = lengths, ordinals
 
     def _read_vectors(self, source: VectorSource) -> VectorBlocks:
         """Vectors of records that are not in the index are left out, as are those of another model."""
@@ -121,6 +126,7 @@ class CachedScope:
         self._reserve(change.number + 1)
         self._ids[change.number] = change.id.encode()
         self._lengths[change.number] = change.length
+        self._ordinals[change.number] = change.ordinal
         self._live[change.number] = change.live
         if change.retired is not None:
             self._live[change.retired] = False
@@ -140,6 +146,7 @@ class CachedScope:
             self._ids = grown(self._ids, capacity)
             self._live = grown(self._live, capacity)
             self._lengths = grown(self._lengths, capacity)
+            self._ordinals = grown(self._ordinals, capacity)
         self._size = max(size, self._size or 0)
 
 

@@ -6,6 +6,7 @@
 | `SearchIndex` | OpenSearch | SQLite |
 | `Embedder` | Bedrock, or an OpenAI-compatible server | a model inside a package |
 | `Reviewer` | Bedrock, or an OpenAI-compatible server | the same, or rules |
+| `TurnEnds` | Step Functions | a thread |
 | `Clock`, `Ids` | the machine's | the machine's, movable with `--dev` |
 """
 
@@ -142,7 +143,7 @@ class Table(Protocol):
 class IndexEntry:
     """What the index is told of one record. `stamp` only grows per record: an older or equal one changes nothing.
     Not `live`: the record ended, the entry becomes a tombstone (which still wins over an older stamp). A partition is
-    of one agent; `agent_id` is "" where it is of none."""
+    of one agent; `agent_id` is "" where it is of none. ordinal: its place in an order that a query may end in."""
 
     id: str
     partition: str
@@ -153,6 +154,7 @@ class IndexEntry:
     labels: Mapping[str, str] | None = None
     words: Sequence[str] = ()  # the analyser's tokens of summary, content and label values, in order, with repetitions
     vectors: Sequence[bytes] = ()  # a unit vector per part, little-endian float32; none where it was not embedded
+    ordinal: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,7 @@ class IndexQuery:
     kind: str | None = None
     labels: Mapping[str, str] | None = None
     agent_id: str | None = None
+    before: int | None = None  # only entries whose ordinal is less
 
     def __post_init__(self) -> None:
         # "" is what entries of no agent have: it would be all of them, of whatever partition.
@@ -302,6 +305,18 @@ class Reviewer(Protocol):
 
     def decide(self, asked: Mapping[str, Any], correction: Correction | None = None) -> Said:
         """What becomes of candidates, beside what is known already."""
+        ...
+
+
+# ---------------------------------------------------------------- TurnEnds
+
+
+class TurnEnds(Protocol):
+    """Has the review and the commit of turns carried out, outside the call that ends them."""
+
+    def start(self, agent_id: str, turn_id: str, tries: int, again: str = "") -> None:
+        """Begin with this turn; told twice with the same `tries` and `again` it begins once. again: letters and digits
+        for what was begun before and has come to no end. Raises `Unavailable`: then upkeep begins it later."""
         ...
 
 
