@@ -26,6 +26,36 @@ def test_a_text_has_a_lone_surrogate_when_utf8_cannot_carry_it(given_text):
     text.without_lone_surrogates(given_text).encode()
 
 
+@pytest.mark.rule("GT-2")
+@pytest.mark.parametrize(
+    "refused",
+    [
+        *"\x00\x07\v\r\x1b\x7f\x85\u202a\u202e\u2066\u2069\u206a\u206f\ufdd0\uffff\U0001fffe\U0010ffff\U000e0041",
+        "\U0001f3f4\U000e0067",
+        "\U0001f1e9\U000e0067\U000e007f",
+    ],
+)
+def test_a_character_that_no_memory_takes_is_found_anywhere(refused):
+    assert text.has_refused(f"The depot{refused}closes.")
+
+
+@pytest.mark.rule("GT-2")
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "\t\n",
+        "\u200c\u200d\u200e\u200f",
+        "\u2764\ufe0f",
+        "👩‍👩‍👧",
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "שלום",
+        "日本語",
+    ],
+)
+def test_joiners_marks_of_direction_and_flags_of_regions_are_kept(kept):
+    assert not text.has_refused(kept)
+
+
 @given(any_text)
 def test_a_line_breaks_where_python_splits_lines(given_text):
     assert text.has_line_break(given_text) == (len((given_text + "x").splitlines()) > 1)

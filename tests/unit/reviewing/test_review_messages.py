@@ -92,6 +92,13 @@ def test_of_a_block_that_was_never_closed_the_items_go(block):
 
 
 @pytest.mark.rule("EX-4")
+@pytest.mark.parametrize("block", [BLOCK, PINS])
+def test_a_list_behind_a_block_that_was_never_closed_is_the_speakers_own(block):
+    (text,) = texts(message(f"{block[: block.rindex('</rec')].rstrip()}\n\n- I see.", "agent"))
+    assert text == "\n\n- I see."
+
+
+@pytest.mark.rule("EX-4")
 @given(st.integers(0, 400))
 def test_a_block_that_breaks_off_anywhere_shows_nothing_of_a_memory(at):
     for block in (BLOCK, PINS, BLOCK.replace("\n", "\r\n")):
