@@ -20,9 +20,9 @@ from agent_memory.domain.reviewing.decisions import (
     Replace,
     Skip,
     decided_without_call,
-    faults_text,
     read_decisions,
 )
+from agent_memory.domain.reviewing.reading import faults_text
 
 
 def decided(action, memory_id=None, number=0, reason="So it is."):

@@ -14,11 +14,8 @@ from typing import Any
 from ..cutting import cut
 from ..text import without_lone_surrogates
 from .compared import Compared
-from .reading import Read, Wrong, faults_text, length_of, listed
+from .reading import Read, Wrong, length_of, listed
 from .same import says_the_same
-
-__all__ = ["DECISIONS", "Add", "Decision", "Delete", "Read", "Replace", "Skip", "Wrong", "faults_text"]
-__all__ += ["decided_without_call", "read_decisions"]
 
 DECISIONS = "decisions"
 MAX_REASON_CHARACTERS = 500
