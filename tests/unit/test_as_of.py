@@ -53,7 +53,8 @@ def test_what_stood_earlier_is_the_beginning_of_what_stood_later(minutes, first,
     earlier, later = sorted((first, second))
     whole = changed_after(minutes)
     before, after = stood(whole, NOW + earlier * MINUTE), stood(whole, NOW + later * MINUTE)
-    assert before and after
+    assert before
+    assert after
     assert after.versions[: before.version] == before.versions
     assert stood(after, NOW + earlier * MINUTE) == before
 

@@ -74,6 +74,7 @@ class Turn:
     retry_of: str | None = None
     replay_of: str | None = None
     commits_before: int = 0  # of its session, as the turn began: what a replay of it sees of history (HI-5)
+    replays_preview: bool = False  # of a replay: whether its original was a preview turn
     status: TurnStatus = TurnStatus.OPEN
     reason: str | None = None
     error: str | None = None
@@ -93,6 +94,16 @@ class Turn:
     @property
     def ids(self) -> TurnIds:
         return TurnIds(self.agent_id, self.session_id, self.workflow_id, self.user_id, self.preview)
+
+    @property
+    def belongs_to_session(self) -> bool:
+        """Whether what it does is part of what its session did: a replay leaves nothing behind there (HI-5)."""
+        return self.session_id is not None and self.replay_of is None
+
+    @property
+    def sees_as_of(self) -> datetime | None:
+        """When the original of a replay began: it sees records as they stood then (HI-5). None: as they are."""
+        return made_at(self.replay_of) if self.replay_of else None
 
     def writer(self, conversation: str, tool_execution_id: str | None = None) -> dict[str, Any]:
         """`written_by` of a version that this turn writes; what is empty is left out."""
@@ -141,7 +152,8 @@ def answer(turn: Turn, memories: Iterable[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-_HIDDEN = {"first_turn_id", "error", "outcome", "sequence", "messages", "said", "rejections", "commits_before"}
+_HIDDEN = {"first_turn_id", "error", "outcome", "sequence", "messages", "said", "rejections"}
+_HIDDEN |= {"commits_before", "replays_preview"}
 _COMPOSED = {"status", "memories", "review", "conflicts"}
 _SHOWN = [field.name for field in fields(Turn) if field.name not in _HIDDEN | _COMPOSED]
 _REVIEW_SHOWN = ("added", "replaced", "deleted", "skipped", "error")

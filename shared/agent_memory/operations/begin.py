@@ -1,4 +1,4 @@
-"""Begin a turn, or another attempt of one (TU-6, TU-7, TU-9)."""
+"""Begin a turn, another attempt of one (TU-6, TU-7, TU-9), or a replay (HI-5)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .also import Also, nothing
 from .configure import configuration_of
 from .end import forget
 from .messages import message_events
+from .replays import original_of, replaying
 from .services import Services
 
 _TRIES = 64  # each lost try is another turn of the session that began: more than a server begins at once
@@ -23,7 +24,7 @@ _TRIES = 64  # each lost try is another turn of the session that began: more tha
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What the harness says of a turn; ids left out of a retry are inherited."""
+    """What the harness says of a turn; ids left out of a retry or a replay are inherited."""
 
     session_id: str | None = None
     workflow_id: str | None = None
@@ -33,6 +34,7 @@ class Beginning:
     invocation_id: str | None = None
     agent_version: int | None = None
     retry_of: str | None = None
+    replay_of: str | None = None
     started_at: str | None = None
     time_zone: str | None = None
     messages: Sequence[Any] = ()
@@ -61,8 +63,12 @@ def begin(services: Services, agent_id: str, beginning: Beginning, *, also: Also
 
 
 def _attempt(services: Services, newest: Configured, beginning: Beginning) -> _Attempt:
+    if beginning.replay_of and beginning.preview is False:
+        raise NotAllowed("A replay is a preview turn: leave preview out.", code="replay_is_preview")
     if beginning.retry_of:
         return _retry(services, newest, beginning)
+    if beginning.replay_of:
+        return _replay(services, newest, beginning, beginning.replay_of)
     version = _version(services, newest, beginning.agent_version)
     _check_session(version, beginning.session_id)
     turn = _new_turn(services, version, beginning)
@@ -75,16 +81,15 @@ def _attempt(services: Services, newest: Configured, beginning: Beginning) -> _A
 
 
 def _retry(services: Services, newest: Configured, beginning: Beginning) -> _Attempt:
-    named = services.turns.get(newest.agent_id, beginning.retry_of or "")
-    if named is None:
-        raise NotFound("retry_of takes a turn of this agent.")
+    named = _named(services, newest.agent_id, beginning.retry_of or "", argument="retry_of")
     previous_id = services.turns.newest_attempt(newest.agent_id, named.first_turn_id)
     previous = services.turns.get(newest.agent_id, previous_id) or named
     if previous.status in (TurnStatus.COMMITTED, TurnStatus.ENDING):
         message = f"The turn's newest attempt is {previous.status.value}: it is not retried."
         raise Conflict(message, code="not_retryable")
-    inherited = _inherit(previous, beginning)
-    version = _version(services, newest, beginning.agent_version)
+    inherited = _inherit(previous, beginning, "session_id", "workflow_id", "user_id", "preview")
+    _check_same_original(services, previous, beginning)
+    version = _version(services, newest, beginning.agent_version or _version_kept(previous))
     _check_session(version, inherited.session_id)
     turn = replace(
         _new_turn(services, version, inherited),
@@ -93,11 +98,43 @@ def _retry(services: Services, newest: Configured, beginning: Beginning) -> _Att
         number=previous.number,
         retry_of=beginning.retry_of,
     )
+    turn = replaying(turn, previous) if previous.replay_of else turn
     writes: list[Write] = [services.turns.take_attempt(turn, previous.turn_id)]
     supersedes = previous if previous.status is TurnStatus.OPEN else None
     if supersedes:
         writes += _superseding(services, supersedes)
     return _Attempt(*_with_messages(services, turn, beginning, writes), supersedes)
+
+
+def _check_same_original(services: Services, previous: Turn, beginning: Beginning) -> None:
+    """Another attempt of a replay is a replay of the same turn, whether or not it says so."""
+    if beginning.replay_of is None:
+        return
+    named = _named(services, previous.agent_id, beginning.replay_of, argument="replay_of")
+    if original_of(named) != previous.replay_of:
+        raise NotAllowed("replay_of: a retry takes the same as its turn.", code="retry_mismatch")
+
+
+def _version_kept(previous: Turn) -> int | None:
+    """A turn is tried again on the newest version, a replay on its own."""
+    return previous.agent_version if previous.replay_of else None
+
+
+def _replay(services: Services, newest: Configured, beginning: Beginning, replay_of: str) -> _Attempt:
+    """It begins on the version of the turn that it replays, where none is given: what a turn sees, its version says."""
+    named = _named(services, newest.agent_id, replay_of, argument="replay_of")
+    inherited = _inherit(named, beginning, "session_id", "workflow_id", "user_id")
+    version = _version(services, newest, beginning.agent_version or named.agent_version)
+    _check_session(version, inherited.session_id)
+    turn = replaying(_new_turn(services, version, replace(inherited, preview=True)), named)
+    return _Attempt(*_with_messages(services, turn, beginning, []))
+
+
+def _named(services: Services, agent_id: str, turn_id: str, *, argument: str) -> Turn:
+    turn = services.turns.get(agent_id, turn_id)
+    if turn is None:
+        raise NotFound(f"{argument} takes a turn of this agent.")
+    return turn
 
 
 def _superseding(services: Services, previous: Turn) -> list[Write]:
@@ -109,12 +146,14 @@ def _superseding(services: Services, previous: Turn) -> list[Write]:
     return [turns.change(previous, ended), *events, turns.closed(previous.turn_id)]
 
 
-def _inherit(previous: Turn, beginning: Beginning) -> Beginning:
-    """A retry is for the same session, workflow and user, and preview as its turn; other values are refused (TU-6)."""
-    given = {name: getattr(beginning, name) for name in ("session_id", "workflow_id", "user_id", "preview")}
-    same = {name: getattr(previous, name) for name in given}
+def _inherit(named: Turn, beginning: Beginning, *names: str) -> Beginning:
+    """A retry and a replay are for the same session, workflow and user as their turn, a retry with the same preview;
+    other values are refused (TU-6)."""
+    given = {name: getattr(beginning, name) for name in names}
+    same = {name: getattr(named, name) for name in names}
     if differing := [name for name, value in given.items() if value is not None and value != same[name]]:
-        raise NotAllowed(f"{', '.join(differing)}: a retry takes the same as its turn.", code="retry_mismatch")
+        message = f"{', '.join(differing)}: a retry or a replay takes the same as its turn."
+        raise NotAllowed(message, code="retry_mismatch")
     return replace(beginning, **same)
 
 

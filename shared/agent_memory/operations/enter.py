@@ -53,7 +53,8 @@ class Entered:
         return is_broader_kind(record.kind, self.config, record.place.scope)
 
     def recalls(self, record: Record, now: datetime) -> bool:
-        """Whether the confidence in a record that the turn sees has not faded too far (UP-1)."""
+        """Whether the confidence in a record that the turn sees is not too faint (UP-1): now, or for a replay then."""
+        now = self.turn.sees_as_of or now
         return is_recalled(record, self.config.memory, now, broader=self.is_broader(record))
 
     def sees(self, record: Record) -> bool:

@@ -13,6 +13,7 @@ from agent_memory.domain.records import Record
 from agent_memory.domain.scopes import Place
 from agent_memory.domain.staging import Board
 from agent_memory.store.keys import memory_partition
+from agent_memory.store.past_records import LOOKED_AT
 
 from .embed import Asked, embed_query
 from .enter import Entered
@@ -95,8 +96,9 @@ class TurnFinding(Finding):
         return IndexQuery(partitions, kind=self.question.kind, labels=self.question.labels)
 
     def newest(self) -> Iterable[Record]:
-        places = [*self.entered.visible, *self.entered.binding]
-        calls = [lambda place=place: self.services.records.newest(place, limit=FALLBACK) for place in places]
+        places, records = [*self.entered.visible, *self.entered.binding], self.services.records
+        most = FALLBACK if records.is_indexed else LOOKED_AT
+        calls = [lambda place=place: records.newest(place, limit=most) for place in places]
         return [record for page in self.services.together(*calls) for record in page]
 
     def places(self, partitions: Mapping[str, str]) -> Mapping[str, Place]:

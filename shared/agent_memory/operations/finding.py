@@ -66,6 +66,18 @@ class Unindexed:
         return cls(found, behind)
 
 
+def unranked(services: Services) -> Found:
+    """Of what is read and not ranked: whole, but for a replay that looked at less than there was."""
+    return Found([], degraded_reason="index_behind" if services.records.is_cut else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    candidates: Sequence[Candidate]
+    statistics: Statistics
+    reason: Degraded | None
+
+
 class Finding(ABC):
     """text: not blank. limit: how many results are wanted. asked: the text as the ranking takes it. unindexed: read
     before the search is sent: the other way round a record could be in neither."""
@@ -113,26 +125,41 @@ class Finding(ABC):
     # ---------------------------------------------------------------- the search
 
     def found(self) -> Found:
+        return self._found(self.mode, self._pool())
+
+    def _found(self, mode: Mode, pool: _Pool) -> Found:
+        """What of the pool is found in one mode; the legs of a search may be asked one by one."""
+        floor, knows_script = self.asked.floor, self.services.embedder.knows(self.text)
+        ranked = ranking.rank(mode, pool.candidates, pool.statistics, floor=floor, knows_script=knows_script)
+        below = ranking.below_floor(mode, pool.candidates, floor=floor)
+        results = self._verified(ranked, {c.id: c.partition for c in pool.candidates})
+        return Found(results, len(pool.candidates), below, pool.reason, self.asked.usage, self.asked.vector)
+
+    def _pool(self) -> _Pool:
         answer, fresh, reason = self._candidates()
         extra = [self._candidate(stored) for stored in fresh]
         pool, statistics = ranking.pool(answer, extra)
         # What changed and does not count any more is ranked no more, however far the index lags.
         gone = self.unindexed.places.keys() - {stored.record.id for stored in fresh}
-        pool = [candidate for candidate in pool if candidate.id not in gone]
-        floor, knows_script = self.asked.floor, self.services.embedder.knows(self.text)
-        ranked = ranking.rank(self.mode, pool, statistics, floor=floor, knows_script=knows_script)
-        below = ranking.below_floor(self.mode, pool, floor=floor)
-        results = self._verified(ranked, {c.id: c.partition for c in pool})
-        return Found(results, len(pool), below, reason, self.asked.usage, self.asked.vector)
+        return _Pool([candidate for candidate in pool if candidate.id not in gone], statistics, reason)
 
     def _candidates(self) -> tuple[IndexAnswer, list[Stored], Degraded | None]:
         reason: Degraded | None = "embedder_down" if self.asked.down else None
+        records = self.services.records
+        if not records.is_indexed:
+            self.beside()
+            stands = self._from_the_store()
+            return _NOTHING, stands, "index_behind" if records.is_cut else reason
         try:
             _, fresh, answer = self.services.together(self.beside, self._fresh, self._search)
         except IndexUnavailable:
-            return _NOTHING, [*self._with_vectors(self.newest()), *self._with_vectors(self.staged())], "index_down"
+            return _NOTHING, self._from_the_store(), "index_down"
         fresh += self._with_vectors(self.staged())
         return answer, fresh, "index_behind" if self.unindexed.behind else reason
+
+    def _from_the_store(self) -> list[Stored]:
+        """What stands in for an index that does not answer, or that is not asked: it knows nothing of the past."""
+        return [*self._with_vectors(self.newest()), *self._with_vectors(self.staged())]
 
     def _search(self) -> IndexAnswer:
         return self.services.index.search(replace(self.query(), words=self.words, vector=self.asked.vector))

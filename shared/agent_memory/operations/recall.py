@@ -29,7 +29,8 @@ from .embed import Asked
 from .enter import Entered, enter
 from .executions import Execution, versions_of
 from .find import Question, TurnFinding, asked_for, read_ahead
-from .finding import Found, cosines_of, explained
+from .finding import Found, cosines_of, explained, unranked
+from .replays import as_seen
 from .rivals import Rivals
 from .services import Services
 
@@ -51,6 +52,7 @@ def recall(
     """The answer of route 10, for `query` or for what `messages` ask. Raises `NotFound`, `Conflict` (turn_not_open)."""
     started = services.clock.now()
     entered = enter(services, agent_id, turn_id, events=_EVENTS)
+    services = as_seen(services, entered)
     text = query if query is not None else query_of(messages)
     recalled = _recalled(services, entered, text, conversation)
     recording = _Recording(services, entered, recalled, _execution(services, conversation, text, started))
@@ -88,8 +90,8 @@ def _recalled(services: Services, entered: Entered, text: str, conversation: str
     )
     rivals = Rivals(services, entered, ahead.view, services.clock.now())
     if is_blank:
-        found = Found([])
         rivals.read_boards(ahead.boards)
+        found = unranked(services)
     else:
         question = Question(text, memory.search.max_results)
         found = TurnFinding(services, entered, question, asked, ahead, rivals).found()

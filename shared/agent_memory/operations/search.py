@@ -18,7 +18,7 @@ from agent_memory.domain.tools import SearchMemory
 
 from .enter import Entered
 from .find import Question, find
-from .finding import Found
+from .finding import Found, unranked
 from .save import visible_record
 from .services import Services
 from .staged import View, staged_view
@@ -30,7 +30,7 @@ _UNRANKED = Found([])
 @dataclass(frozen=True, slots=True)
 class Answer:
     """records: in the order of the answer, ranked ones with their scores. found: how they were; what is read by id or
-    listed comes from the store alone: nothing was ranked, and nothing can be missing."""
+    listed comes from the store alone: nothing was ranked, and nothing is missing but to a replay."""
 
     records: Sequence[tuple[Record, Ranked | None]]
     next: str | None = None
@@ -78,13 +78,14 @@ def _listed(services: Services, entered: Entered, request: SearchMemory) -> Answ
     limit = _limit(entered, request)
     question = Question("", limit, request.kind, request.labels or {})
     binding = ["search_memory", entered.turn.agent_id, question.kind, dict(question.labels), entered.visible]
+    binding += [entered.turn.replay_of] if entered.turn.replay_of else []  # another list of the same places
     before = position(request.after, binding) if request.after else None
     if request.after and before is None:
         raise ToolRefused("invalid_cursor", "after takes the next of this very list.", "after")
     listing = _Listing(services, entered, question, staged_view(services, entered))
     several = list(islice(listing.newest_first(before), limit + 1))
     more = cursor(several[limit - 1].id, binding) if len(several) > limit else None
-    return Answer([(record, None) for record in several[:limit]], next=more)
+    return Answer([(record, None) for record in several[:limit]], next=more, found=unranked(services))
 
 
 def _limit(entered: Entered, request: SearchMemory) -> int:

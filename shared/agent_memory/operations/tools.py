@@ -18,6 +18,7 @@ from .also import Also, nothing
 from .embed import Usage
 from .enter import Entered, enter
 from .executions import Execution, versions_of
+from .replays import as_seen
 from .save import Added, add, remove
 from .search import read, search
 from .services import Services
@@ -70,6 +71,7 @@ def call_tool(
         raise NotFound(f"There is no such tool; there are {', '.join(TOOLS)}.")
     started = services.clock.now()
     entered = enter(services, agent_id, turn_id, events=_EVENTS)
+    services = as_seen(services, entered)
     execution = Execution(services.ids.new(started), tool, conversation, keepable(raw_input), started, call_id)
     call = _Call(services, entered, execution, raw_input, also)
     try:

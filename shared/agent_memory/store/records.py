@@ -70,6 +70,11 @@ def one_by_one(*calls: Callable[[], list[Row]]) -> list[list[Row]]:
 
 
 class Records:
+    """is_indexed: whether the index shows what is read here; is_cut: whether a place held more than was looked at."""
+
+    is_indexed = True
+    is_cut = False
+
     def __init__(self, table: Table) -> None:
         self._table = table
 

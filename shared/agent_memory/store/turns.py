@@ -143,10 +143,11 @@ class Turns:
     # -- what was shown
 
     def seen(self, turn: Turn, conversation: str) -> Seen:
-        """One read. Of a session, what turns of the turn's own mode were shown (RL-5)."""
+        """One read. Of a session, what turns of the turn's own mode were shown (RL-5); a replay begins with nothing
+        shown, since its session was shown more since."""
         attempt, pins = keys.seen(turn.agent_id, turn.turn_id, conversation), keys.pins(turn.agent_id, turn.turn_id)
         session = keys.seen_in_session(turn.ids, conversation)
-        found = self._table.get_many([attempt, pins, *([session] if turn.session_id is not None else [])])
+        found = self._table.get_many([attempt, pins, *([session] if turn.belongs_to_session else [])])
         return Seen(_seen(found.get(session)), _seen(found.get(attempt)), found.get(pins, {}).get("listed", ()))
 
     def saw(self, turn: Turn, conversation: str, before: Seen, shown: Iterable[Record]) -> list[Put]:
@@ -159,7 +160,7 @@ class Turns:
 
     def keep_seen(self, turn: Turn) -> None:
         """Once the turn is committed: what it was shown, its session was shown."""
-        if turn.session_id is None:
+        if not turn.belongs_to_session:
             return
         partition = keys.turn_partition(turn.agent_id, turn.turn_id)
         for row in self._table.query("execution", partition, prefix=keys.SEEN):
