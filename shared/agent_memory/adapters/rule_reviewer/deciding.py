@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_memory.domain.words import tokens
+from agent_memory.domain.words import query_words
 
-from .phrases import is_correction, is_subject, negations_in
+from .phrases import fillers, is_correction, negations_in, without_corrections
 
 _ABOUT_THE_SAME = 0.5  # Dice: shared words, twice, of the words of both
 _MOST = 0.5  # of a retraction's own words, above which it names the record
@@ -45,9 +45,9 @@ def _decided(candidate: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | Non
 def _retracted(
     candidate: Mapping[str, Any], neighbours: Sequence[Mapping[str, Any]]
 ) -> tuple[str, Mapping[str, Any] | None, str]:
-    own = set(tokens(_text(candidate)))
+    own = set(_words(candidate))
     for neighbour in _writable(neighbours):
-        if own and len(own & set(tokens(_text(neighbour)))) > _MOST * len(own):
+        if own and len(own & set(_words(neighbour))) > _MOST * len(own):
             return "delete", neighbour, "to be forgotten, and shares most of its words"
     return "skip", None, "nothing that may be deleted shares most of its words"
 
@@ -60,19 +60,20 @@ def _is_about_the_same(candidate: Mapping[str, Any], neighbour: Mapping[str, Any
     key = candidate.get("memory_key")
     if key and key == neighbour.get("memory_key"):
         return True
-    own, other = set(tokens(_text(candidate))), set(tokens(_text(neighbour)))
+    own, other = set(_words(candidate)), set(_words(neighbour))
     return bool(own & other) and 2 * len(own & other) >= _ABOUT_THE_SAME * (len(own) + len(other))
 
 
 def _says_the_same(candidate: Mapping[str, Any], neighbour: Mapping[str, Any]) -> bool:
     """Whoever is spoken of, and as often denied."""
-    one, other = _text(candidate), _text(neighbour)
-    words = _without_subjects(one)
-    return bool(words) and words == _without_subjects(other) and negations_in(one) == negations_in(other)
+    words = _words(candidate)
+    denied = negations_in(_text(candidate)) == negations_in(_text(neighbour))
+    return bool(words) and denied and words == _words(neighbour)
 
 
-def _without_subjects(text: str) -> list[str]:
-    return [token for token in tokens(text) if not is_subject(token)]
+def _words(told: Mapping[str, Any]) -> list[str]:
+    """What the text is about: without who speaks, and without the words that make it a correction."""
+    return [word for word in query_words(without_corrections(_text(told))) if word not in fillers()]
 
 
 def _text(told: Mapping[str, Any]) -> str:

@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent_memory.domain.words import query_words
+
 # All of one width, so that a place in the folded text is the same place in what was said.
 _MARKS = str.maketrans("’‘ʼ´`，：；！", "''''',:;!")
 _BETWEEN = r"[\s,.!;:–—-]*"
@@ -47,7 +49,7 @@ class Language:
     frames: re.Pattern[str]
     corrects: re.Pattern[str]
     negations: re.Pattern[str]
-    subjects: frozenset[str]
+    fillers: tuple[str, ...]
     rules: tuple[Rule, ...]
 
 
@@ -78,8 +80,18 @@ def negations_in(text: str) -> int:
     return sum(len(one.negations.findall(_folded(text))) for one in languages())
 
 
-def is_subject(word: str) -> bool:
-    return any(word in one.subjects for one in languages())
+def without_corrections(text: str) -> str:
+    """Without what says that it corrects something: that is no part of what it is about."""
+    folded = _folded(text)
+    for language in languages():
+        folded = language.corrects.sub(" ", folded)
+    return folded
+
+
+@cache
+def fillers() -> frozenset[str]:
+    """Words that say nothing of what a statement is about, as the analyser finds them."""
+    return frozenset(word for one in languages() for subject in one.fillers for word in query_words(subject))
 
 
 @cache
@@ -94,7 +106,7 @@ def _language(told: dict[str, Any]) -> Language:
         frames=_compiled(_any(told["frames"])),
         corrects=_compiled(_any(told["corrects"])),
         negations=_compiled(_any(told["negations"])),
-        subjects=frozenset(told["subjects"]),
+        fillers=tuple(told["fillers"]),
         rules=tuple(map(_rule, told["rules"])),
     )
 
