@@ -11,7 +11,7 @@ STAGE ?= dev
 UV := $(BIN)/uv --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-infra synth deploy destroy test check format rules demo serve-help bench-quality bench-latency bench-units soak constraints
+.PHONY: help setup setup-infra synth deploy destroy test check format rules demo serve-help bench-quality bench-latency bench-units review-agreement soak constraints
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -97,6 +97,11 @@ bench-latency: setup ## how fast recalls and turns are, at 1,000 to 100,000 reco
 bench-units: setup ## what each route costs in DynamoDB's request units
 	@echo "bench-units: every route once, over the one-machine table, counted by item sizes"
 	@$(BIN)/python tests/performance/units.py
+
+review-agreement: setup ## how well a reviewer judges: make review-agreement REVIEWER=openai:<url> MODEL=<name>
+	@test -n "$(REVIEWER)" || { echo "Name the reviewer: make review-agreement REVIEWER=rules, or openai:<url> MODEL=<name>, or bedrock:<model>" >&2; exit 2; }
+	@echo "review-agreement: what $(REVIEWER) makes of the conversations in tests/reviews"
+	@$(BIN)/python tests/reviews/agreement.py "$(REVIEWER)" $(if $(MODEL),"$(MODEL)")
 
 SEED = $(shell date +%s)
 soak: STEPS ?= 10000
