@@ -133,10 +133,8 @@ _BLANKS = r"(?:[ \t\r]*\n)*"
 _HEAD = rf"[ \t]*-\s?{_ID}[^\n]*(?:\n{_BLANKS}[^\n]+)?"  # the line below, however it is indented, is its summary
 _PIN = rf"[ \t]*- [^\n]*{_ID}[ \t\r]*(?![^\n])"
 _BODY = r"[ \t]+\S[^\n]*"
-_PIN_CUT_SHORT = r"- [^\n]*\Z"  # only where the message ends in it
 _BROKEN_OFF = re.compile(
-    rf"(?:[^\n]*?-\s?{_ID}[^\n]*|[^\n]*\n(?:{_BLANKS}(?:{_HEAD}|{_PIN})|{_PIN_CUT_SHORT}))"
-    rf"(?:\n{_BLANKS}(?:{_HEAD}|{_PIN}|{_BODY}))*(?:\n{_PIN_CUT_SHORT})?"
+    rf"(?:[^\n]*?-\s?{_ID}[^\n]*|[^\n]*\n{_BLANKS}(?:{_HEAD}|{_PIN}))(?:\n{_BLANKS}(?:{_HEAD}|{_PIN}|{_BODY}))*"
 )
 
 

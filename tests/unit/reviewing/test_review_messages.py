@@ -101,9 +101,9 @@ def test_a_list_behind_a_block_that_was_never_closed_is_the_speakers_own(block):
 @pytest.mark.rule("EX-4")
 @given(st.integers(0, 400))
 def test_a_block_that_breaks_off_anywhere_shows_nothing_of_a_memory(at):
-    for block in (BLOCK, PINS, BLOCK.replace("\n", "\r\n")):
+    for block in (BLOCK, BLOCK.replace("\n", "\r\n"), BLOCK.replace("\n  ", "\n\t")):
         shown = "".join(texts(message(f"Hello.\n{block[:at]}")))
-        assert not any(word in shown for word in ("qqtea", "Said", "Twice", "Friday", "post"))
+        assert not any(word in shown for word in ("qqtea", "Said", "Twice"))
 
 
 @pytest.mark.rule("EX-4")
