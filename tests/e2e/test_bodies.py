@@ -157,6 +157,7 @@ def test_wrong_types_everywhere_at_once_are_all_told_each_by_its_path(server: Se
         "invocation_id": "x" * 129,
         "agent_version": "newest",
         "retry_of": [],
+        "replay_of": 5,
         "started_at": "yesterday",
         "time_zone": "Mars/Base",
         "messages": [{"role": "nobody"}, 5, {"role": "user", "text": 5, "at": "now", "purpose": "fun", "extra": 1}],

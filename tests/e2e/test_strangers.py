@@ -32,6 +32,7 @@ def every_way_into_a_turn(server: Server, agent: str) -> dict[str, Call]:
         "commit": lambda id: http.post(f"{of(id)}/end", json={"outcome": "completed"}),
         "roll back": lambda id: http.post(f"{of(id)}/end", json={"outcome": "failed"}),
         "retry": lambda id: http.post(f"/v1/agents/{agent}/turns", json={"session_id": "s", "retry_of": id}),
+        "replay": lambda id: http.post(f"/v1/agents/{agent}/turns", json={"session_id": "s", "replay_of": id}),
     }
 
 

@@ -208,12 +208,13 @@ def not_found(answer: dict[str, Any]) -> None:
     assert SECRET not in str(answer)
 
 
-@pytest.mark.rule("SC-1", "TU-6")
-def test_a_turn_of_another_agent_is_not_tried_again(api: Api, victim: Victim, rivals: list[str]) -> None:
+@pytest.mark.rule("SC-1", "TU-6", "HI-5")
+@pytest.mark.parametrize("name", ["retry_of", "replay_of"])
+def test_a_turn_of_another_agent_is_not_run_again(api: Api, victim: Victim, rivals: list[str], name: str) -> None:
     before = snapshot(victim)
     for id in (victim.turn, victim.committed, victim.record, victim.turn.lower(), f"{victim.turn}#", victim.agent):
         for rival in rivals:
-            problem(api.post(f"/v1/agents/{rival}/turns", {"retry_of": id}), 404, "not_found")
+            problem(api.post(f"/v1/agents/{rival}/turns", {name: id}), 404, "not_found")
     assert snapshot(victim) == before
 
 

@@ -248,6 +248,16 @@ def test_a_failed_turn_is_tried_again(agent: Agent) -> None:
     assert again.state.retry_of == turn.id
 
 
+@pytest.mark.rule("HI-5")
+def test_a_turn_is_run_again_over_what_it_saw(agent: Agent) -> None:
+    with agent.begin(session_id="s", user_id="u") as turn:
+        turn.add(summary="The keys hang in the hall.", kind="fact")
+    with agent.begin(replay_of=turn.id) as again:
+        assert again.search("keys").memories == []
+        state = again.state
+    assert (state.replay_of, state.preview, state.number, state.user_id) == (turn.id, True, 1, "u")
+
+
 @pytest.mark.rule("TR-1")
 def test_a_transcript_is_read_over_all_of_its_pages(agent: Agent) -> None:
     with agent.begin(session_id="s") as turn:

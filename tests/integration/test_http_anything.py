@@ -14,7 +14,7 @@ _WORDS = """
 session_id user_id messages role text calls input tool call_id conversation query summary kind content labels scope
 replaces priority confidence occurred_at ids limit after id outcome error retry_of agent_version time_zone started_at at
 explain memory enabled read write kinds tools search mode recall max_tokens harness retention gate deny extraction every
-history index notes transcripts sessions x
+history index notes transcripts sessions replay_of x
 """
 _PARAMETERS = """
 limit after scope session_id kind status source expired since until label.a label. labels label.<name> version format

@@ -145,14 +145,14 @@ def test_wrong_types_everywhere_are_told_all_at_once(api: Api) -> None:
         "time_zone": "Europe/Nowhere",
         "messages": [{"role": "user"}, {"role": "nobody", "text": 7}, 5, {"role": "tool", "text": "x", "calls": []}],
         "preview": "yes",
-        "replay_of": NOWHERE,
+        "replay_of": 5,
     }
     told = faults(problem(api.post(f"/v1/agents/{agent}/turns", wrong), 400, "invalid_request"))
     assert {name for name in wrong if name != "messages"} <= set(told)
     assert {"messages[0].text", "messages[1].role", "messages[2]", "messages[3].call_id", "messages[3].tool"} <= set(
         told
     )
-    assert told["replay_of"] == told["messages[3].calls"] == "unknown_field"
+    assert told["messages[3].calls"] == "unknown_field"
 
 
 @pytest.mark.rule("CF-1", "IF-1")
@@ -181,7 +181,6 @@ def test_a_body_whose_only_faults_are_unknown_fields_says_so(api: Api, broken_tu
 @pytest.mark.rule("IF-1")
 def test_what_belongs_to_parts_that_are_not_built_is_unknown(api: Api) -> None:
     agent = api.configure()
-    problem(api.post(f"/v1/agents/{agent}/turns", {"session_id": "s", "replay_of": None}), 400, "unknown_field")
     turn = api.begin(agent)
     for path in (f"{turn.path}/review", f"/v1/agents/{agent}/events", "/v1/events"):
         assert api.post(path, {}).status_code in (404, 405)
@@ -410,6 +409,21 @@ def test_what_a_retry_and_a_version_may_not_say(api: Api) -> None:
     problem(api.post(path, {"session_id": "s1", "agent_version": 7}), 422, "unknown_version")
     problem(api.post(path, {"retry_of": NOWHERE}), 404, "not_found")
     problem(api.post(path, {"retry_of": "no id at all#TURN"}), 404, "not_found")
+
+
+@pytest.mark.rule("HI-5", "TU-6")
+def test_what_a_replay_may_not_say(api: Api) -> None:
+    agent = api.configure()
+    turn = api.begin(agent)
+    path = f"/v1/agents/{agent}/turns"
+    problem(api.post(path, {"replay_of": turn.id, "session_id": "another"}), 422, "retry_mismatch")
+    problem(api.post(path, {"replay_of": turn.id, "preview": False}), 422, "replay_is_preview")
+    problem(api.post(path, {"replay_of": turn.id, "agent_version": 7}), 422, "unknown_version")
+    problem(api.post(path, {"replay_of": NOWHERE}), 404, "not_found")
+    problem(api.post(path, {"replay_of": "no id at all#TURN"}), 404, "not_found")
+    again = api.begin(agent, None, replay_of=turn.id)
+    told = (again.made["replay_of"], again.made["preview"], again.made["number"], again.made["still_ending"])
+    assert told == (turn.id, True, 1, [])
 
 
 @pytest.mark.rule("IF-7")

@@ -76,6 +76,7 @@ class Agent(AgentMemories):
         invocation_id: str | None = None,
         agent_version: int | None = None,
         preview: bool | None = None,
+        replay_of: str | None = None,
         retry_of: str | None = None,
         started_at: str | datetime | None = None,
         time_zone: str | None = None,
@@ -83,10 +84,11 @@ class Agent(AgentMemories):
         idempotency_key: str | None = None,
     ) -> Turn:
         """Begin a turn, or with `retry_of` another attempt of one. In a `with` it commits at the end (`Turn`). preview:
-        try changes; no live turn ever sees what it saves.
+        try changes; no live turn ever sees what it saves. replay_of: run a turn again, as a preview turn, over what it
+        saw when it began.
 
         Raises `NotFound`, `NotAllowed` (`session_required`, `session_not_allowed`, `retry_mismatch`,
-        `unknown_version`), `Conflict` (`not_retryable`), `InvalidRequest`."""
+        `replay_is_preview`, `unknown_version`), `Conflict` (`not_retryable`), `InvalidRequest`."""
         body = given(
             session_id=session_id,
             user_id=user_id,
@@ -95,6 +97,7 @@ class Agent(AgentMemories):
             invocation_id=invocation_id,
             agent_version=agent_version,
             preview=preview,
+            replay_of=replay_of,
             retry_of=retry_of,
             started_at=started_at,
             time_zone=time_zone,

@@ -75,6 +75,7 @@ CODES: Mapping[int, frozenset[str]] = {
             "session_required",
             "session_not_allowed",
             "retry_mismatch",
+            "replay_is_preview",
             "unknown_version",
             "kind_not_declared",
             "label_not_declared",

@@ -59,7 +59,12 @@ class BeginBody(Body):
     preview: bool | None = Field(None, description="Try changes: live turns never see what this one saves.")
     execution_id: GivenId | None = Field(None, description="The harness's own run; the turn's id where not given.")
     invocation_id: GivenId | None = Field(None, description="One invocation of that run.")
-    agent_version: Version | None = Field(None, description="The configuration to begin on; the newest if not given.")
+    agent_version: Version | None = Field(
+        None, description="The configuration to begin on; where not given the newest, of a replay its turn's."
+    )
+    replay_of: Annotated[Text, Field(max_length=128)] | None = Field(
+        None, description="The turn to run again as a preview turn, over what it saw when it began."
+    )
     retry_of: Annotated[Text, Field(max_length=128)] | None = Field(None, description="The turn to try again.")
     started_at: Instant | None = Field(None, description="When the harness began it; now where not given.")
     time_zone: Annotated[Text, Field(max_length=64), AfterValidator(_time_zone)] = Field(
