@@ -91,7 +91,7 @@ def without_corrections(text: str) -> str:
 @cache
 def fillers() -> frozenset[str]:
     """Words that say nothing of what a statement is about, as the analyser finds them."""
-    return frozenset(word for one in languages() for subject in one.fillers for word in query_words(subject))
+    return frozenset(word for one in languages() for filler in one.fillers for word in query_words(filler))
 
 
 @cache
