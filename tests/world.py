@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from embedders import HashEmbedder
+from turn_ends import AtOnce
 
 from agent_memory.adapters.dynamodb import DynamoDBTable
 from agent_memory.adapters.opensearch import OpenSearchIndex
@@ -40,6 +42,7 @@ from agent_memory.store import keys
 from agent_memory.store.agents import Agents
 from agent_memory.store.calls import Calls
 from agent_memory.store.deployment import Deployment
+from agent_memory.store.history import History
 from agent_memory.store.receipts import Receipts
 from agent_memory.store.records import Records
 from agent_memory.store.sessions import Sessions
@@ -91,6 +94,7 @@ class World:
     table: Table
     clock: FixedClock
     index: SwitchedIndex
+    ends: AtOnce
 
     def configure(self, *, agent: str | None = None, memory: dict[str, Any] | None = None, **rest: Any) -> str:
         agent = agent or "a" + uuid4().hex[:12]
@@ -101,7 +105,7 @@ class World:
         return agent
 
     def begin(self, agent: str, session: str | None = "s1", **fields: Any) -> WorldTurn:
-        turn = begin(self.services, agent, Beginning(session_id=session, **fields))
+        turn = begin(self.services, agent, Beginning(session_id=session, **fields)).turn
         return WorldTurn(self, agent, turn.turn_id)
 
     def remember(
@@ -172,10 +176,12 @@ class WorldTurn:
         return [item["id"] for item in self.recall(query)["memories"]]
 
     def commit(self) -> dict[str, Any]:
-        return turn_answer(self.world.services, end(self.world.services, self.agent, self.id, outcome="completed").turn)
+        end(self.world.services, self.agent, self.id, outcome="completed")
+        return self.state()
 
     def roll_back(self) -> dict[str, Any]:
-        return turn_answer(self.world.services, end(self.world.services, self.agent, self.id, outcome="failed").turn)
+        end(self.world.services, self.agent, self.id, outcome="failed")
+        return self.state()
 
     def state(self) -> dict[str, Any]:
         return turn_answer(self.world.services, find_turn(self.world.services, self.agent, self.id))
@@ -190,8 +196,11 @@ class WorldTurn:
                 return events
 
 
-def world_of(table: Table, index: SearchIndex, embedder: Embedder, records: Records | None = None) -> World:
-    clock, switched = FixedClock(), SwitchedIndex(index)
+def world_of(
+    table: Table, index: SearchIndex, history_index: SearchIndex, embedder: Embedder, records: Records | None = None
+) -> World:
+    clock, switched, ends = FixedClock(), SwitchedIndex(index), AtOnce()
+    past = SwitchedIndex(history_index)
     services = Services(
         agents=Agents(table),
         records=records or Records(table),
@@ -200,14 +209,18 @@ def world_of(table: Table, index: SearchIndex, embedder: Embedder, records: Reco
         calls=Calls(table),
         receipts=Receipts(table),
         deployment=Deployment(table),
+        history=History(table),
         index=switched,
+        history_index=past,
         embedder=embedder,
         reviewer=RuleReviewer(),
+        turn_ends=ends,
         clock=clock,
         ids=SystemIds(),
         together=lambda *calls: [call() for call in calls],
     )
-    return World(services, table, clock, switched)
+    ends.services = services
+    return World(services, table, clock, switched, ends)
 
 
 @contextmanager
@@ -217,8 +230,14 @@ def one_machine(folder: Path, embedder: Embedder | None = None) -> Iterator[Worl
     records = Records(table)
     vectors = lambda partition: records.vectors_in(partition, embedder.model)  # noqa: E731
     index = SqliteIndex(folder / "index.db", vectors, dimensions=embedder.dimensions)
-    yield world_of(table, index, embedder, records)
+    past = SqliteIndex(
+        folder / "history.db",
+        partial(History(table).vectors_in, model=embedder.model),
+        dimensions=embedder.dimensions,
+    )
+    yield world_of(table, index, past, embedder, records)
     index.close()
+    past.close()
     table.close()
 
 
@@ -228,11 +247,15 @@ def in_aws(client: Any, opensearch_url: str, embedder: Embedder | None = None) -
     embedder = embedder or HashEmbedder()
     table = DynamoDBTable("Memory", "Execution", client)
     node = connect(opensearch_url)
-    alias = f"memories-{uuid4().hex[:12]}"
-    index = OpenSearchIndex(node, alias, model=embedder.model, dimensions=embedder.dimensions)
+    aliases = [f"{name}-{uuid4().hex[:12]}" for name in ("memories", "history")]
+    index, past = (
+        OpenSearchIndex(node, alias, model=embedder.model, dimensions=embedder.dimensions) for alias in aliases
+    )
     index.ensure()
-    yield world_of(table, index, embedder)
-    node.indices.delete(index=f"{alias}*", ignore_unavailable=True)
+    past.ensure()
+    yield world_of(table, index, past, embedder)
+    for alias in aliases:
+        node.indices.delete(index=f"{alias}*", ignore_unavailable=True)
 
 
 def unindexed_keys(table: Table) -> list[Key]:
@@ -245,4 +268,11 @@ def unindexed_keys(table: Table) -> list[Key]:
 
 
 def with_embedder(world: World, embedder: Embedder) -> World:
-    return replace(world, services=replace(world.services, embedder=embedder))
+    return with_services(world, embedder=embedder)
+
+
+def with_services(world: World, **ports: Any) -> World:
+    """The same world with other ports."""
+    ends = AtOnce()
+    ends.services = replace(world.services, turn_ends=ends, **ports)
+    return replace(world, services=ends.services, ends=ends)

@@ -1,4 +1,4 @@
-"""Turns: begin, read, messages, judgements, end (routes 6, 8, 9, 12, 13)."""
+"""Turns: begin, read, messages, judgements, end, another review (routes 6, 8, 9, 12 to 14)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from functools import partial
 from agent_memory.domain.turns import Turn, TurnStatus
 from agent_memory.operations.also import Also
 from agent_memory.operations.begin import Beginning, begin
-from agent_memory.operations.end import Ended, end
+from agent_memory.operations.end import end
 from agent_memory.operations.enter import find_turn
 from agent_memory.operations.judge import judge
 from agent_memory.operations.messages import add_messages
-from agent_memory.operations.turns import begun_answer, turn_answer
-from agent_memory.runtime import metrics
+from agent_memory.operations.review_again import review_again
+from agent_memory.operations.turns import begun_answer, ended_answer, turn_answer
 from agent_memory.runtime.calls import Answer, Call
 from agent_memory.runtime.http import handler as handler_of
 from agent_memory.runtime.receipts import once
-from agent_memory.runtime.requests import BeginBody, EndBody, JudgementBody, MessagesBody
+from agent_memory.runtime.requests import BeginBody, EndBody, JudgementBody, MessagesBody, WaitQuery
+from agent_memory.runtime.turn_ends import count
+from agent_memory.runtime.waiting import settled
 from agent_memory.runtime.wiring import services
 
 
@@ -24,11 +26,13 @@ def post_turn(call: Call) -> Answer:
     body = call.body_as(BeginBody)
     beginning = Beginning(**{name: getattr(body, name) for name in BeginBody.model_fields})
     begins = partial(begin, services(), call.agent, beginning)
-    return once(call, begins, lambda turn: Answer(201, begun_answer(turn)))
+    return once(call, begins, lambda begun: Answer(201, begun_answer(begun)))
 
 
 def get_turn(call: Call) -> Answer:
-    return _answer(find_turn(services(), call.agent, call.turn))
+    turn = find_turn(services(), call.agent, call.turn)
+    standing = settled(services(), turn, call.query_as(WaitQuery).wait)
+    return Answer(200, turn_answer(services(), standing))
 
 
 def post_messages(call: Call) -> Answer:
@@ -42,20 +46,25 @@ def post_judgement(call: Call) -> Answer:
 
 
 def post_end(call: Call) -> Answer:
-    return once(call, partial(_end, call), lambda ended: _answer(ended.turn))
+    """Kept of a call with a key is the answer of the moment: a repetition tells that the turn is ending."""
+    return once(call, partial(_end, call), _ended)
 
 
-def _end(call: Call, *, also: Also[Ended]) -> Ended:
-    ends = partial(end, services(), call.agent, call.turn, **dict(call.body_as(EndBody)))
-    ended = ends(also=lambda turn: also(Ended(turn, by_this_call=True)))
+def _end(call: Call, *, also: Also[Turn]) -> Turn:
+    wait_s = call.query_as(WaitQuery).wait
+    ended = end(services(), call.agent, call.turn, **dict(call.body_as(EndBody)), also=also)
     if ended.by_this_call and ended.turn.status is TurnStatus.COMMITTED:
-        changes, conflicts = len(ended.turn.memories), len(ended.turn.conflicts)
-        metrics.write({metrics.COMMITS: 1, metrics.CHANGES: changes, metrics.CONFLICTS: conflicts})
-    return ended
+        count(ended.turn)
+    return settled(services(), ended.turn, wait_s)
 
 
-def _answer(turn: Turn) -> Answer:
-    return Answer(200, turn_answer(services(), turn))
+def _ended(turn: Turn) -> Answer:
+    return Answer(202 if turn.status is TurnStatus.ENDING else 200, ended_answer(turn))
+
+
+def post_review(call: Call) -> Answer:
+    again = partial(review_again, services(), call.agent, call.turn)
+    return once(call, again, lambda turn: Answer(202, ended_answer(turn)))
 
 
 handler = handler_of(
@@ -65,5 +74,6 @@ handler = handler_of(
         "add_messages": post_messages,
         "judge_turn": post_judgement,
         "end_turn": post_end,
+        "review_turn": post_review,
     }
 )

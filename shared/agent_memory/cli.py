@@ -104,6 +104,7 @@ def reindex(**folder: Any) -> None:
     stopped half-way, the next call goes on. On one machine in its place, and the server must not run."""
     if MEMORY_TABLE not in os.environ:
         return _rebuild(folder)
+    from agent_memory.operations.reindex import fill_history
     from agent_memory.operations.reindex import reindex as fill
 
     deployment = _deployment()
@@ -112,6 +113,11 @@ def reindex(**folder: Any) -> None:
         records = progress.records
         _say(f"{records} records told to {progress.index}, now at agent {progress.agent}")
     click.echo(f"The new index is searched. It holds {records} records, and what was committed meanwhile.")
+    turns = 0
+    for progress in _told(fill(deployment.services, deployment.replaceable_history(), fill_history)):
+        turns = progress.records
+        _say(f"{turns} turns told to {progress.index}, now at agent {progress.agent}")
+    click.echo(f"The new index of the history is searched. It holds {turns} turns, and what was committed meanwhile.")
     return None
 
 
@@ -137,13 +143,14 @@ def redrive() -> None:
 
 def _rebuild(folder: dict[str, Any]) -> None:
     edition = _opened(dev=False, **folder)
-    edition.index.discard()
-    records = 0
-    for more in edition.index.build(edition.services):
-        records += more
-        _say(f"{records} records indexed")
+    for index, what in ((edition.index, "records"), (edition.history_index, "turns")):
+        index.discard()
+        told = 0
+        for more in index.build(edition.services):
+            told += more
+            _say(f"{told} {what} indexed")
+        click.echo(f"The index holds {told} {what}.")
     edition.close()
-    click.echo(f"The index holds {records} records.")
 
 
 @main.command()

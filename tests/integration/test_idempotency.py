@@ -333,7 +333,8 @@ class UnreadTable:
 def switched_table(edition: Edition) -> Iterator[UnreadTable]:
     ports = edition.services
     table = UnreadTable(edition.switches.table if edition.switches else None)
-    own = services_of(table, ports.index, ports.embedder, ports.reviewer, together=ports.together, clock=ports.clock)
+    others = (ports.index, ports.embedder, ports.reviewer, ports.turn_ends)
+    own = services_of(table, *others, history_index=ports.history_index, together=ports.together, clock=ports.clock)
     wiring.use(wiring.Wired(own, "one machine"))
     yield table
     wiring.use(wiring.Wired(ports, "one machine"))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from http_api import Api, ok
+from turn_ends import AtOnce
 from world import World
 
 from agent_memory.adapters.sqlite_table import SqliteTable
@@ -148,7 +149,14 @@ class Counting:
 def test_a_key_costs_one_transaction_and_a_repetition_that_alone(machine: World) -> None:
     ports, table = machine.services, Counting(machine.table)
     counted = services_of(
-        table, ports.index, ports.embedder, ports.reviewer, together=ports.together, clock=ports.clock
+        table,
+        ports.index,
+        ports.embedder,
+        ports.reviewer,
+        AtOnce(),
+        history_index=ports.history_index,
+        together=ports.together,
+        clock=ports.clock,
     )
     wiring.use(wiring.Wired(counted, "test"))
     api = Api(Gateway().app())

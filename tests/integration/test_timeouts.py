@@ -9,6 +9,7 @@ from agent_memory.domain.messages import UserMessage
 from agent_memory.domain.ports import MAX_ACTIONS
 from agent_memory.domain.turns import TurnStatus
 from agent_memory.operations.end import end
+from agent_memory.operations.enter import find_turn
 from agent_memory.operations.messages import add_messages
 from agent_memory.operations.upkeep import time_out
 from agent_memory.store.turns import Turns
@@ -78,7 +79,7 @@ def test_the_sweep_leaves_open_turns_open_and_takes_back_what_was_staged(world, 
     young.add("Still to be.")
     assert sweep(world) == 1
     assert open_turns(world) == [young.id]
-    assert world.services.turns.staged(late.agent, late.id) == []
+    assert world.services.turns.staged(find_turn(world.services, late.agent, late.id)) == []
     young.commit()
     assert [view["summary"] for view in world.begin(late.agent).tool("search_memory")["memories"]] == ["Still to be."]
 

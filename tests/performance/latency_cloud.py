@@ -23,6 +23,7 @@ from latency_load import AGENT, grow
 from moto import mock_aws
 from synthetic import BIG, DIMENSIONS, FIFTY, SMALL, SyntheticEmbedder, query_of, record_of
 from timing import percentile
+from turn_ends import AtOnce
 
 from agent_memory.adapters.dynamodb import DynamoDBTable
 from agent_memory.adapters.dynamodb_client import dynamodb_client
@@ -95,7 +96,11 @@ def filled(url: str) -> Iterator[tuple[Services, TimedIndex, Counter[str]]]:
         index = TimedIndex(OpenSearchIndex(node, alias, model="synthetic", dimensions=DIMENSIONS))
         index.inner.ensure()
         # In turn, since moto is not safe with threads.
-        services = services_of(table, index, SyntheticEmbedder(), RuleReviewer(), together=in_turn)
+        ends = AtOnce()
+        services = services_of(
+            table, index, SyntheticEmbedder(), RuleReviewer(), ends, history_index=index, together=in_turn
+        )
+        ends.services = services
         sum(records for records, _ in rebuild(services, AGENT))
         yield services, index, calls
         node.request("DELETE", f"{alias}-*")
@@ -131,7 +136,7 @@ def copy(path: Path, table: DynamoDBTable) -> None:
 def print_recalls(services: Services, index: TimedIndex, calls: Counter[str]) -> None:
     print(f"{'ms':<18}{'p50':>8}{'p95':>8}{'node p50':>10}  calls of DynamoDB")
     for scope, owner in (("small", SMALL[0]), ("big", BIG), ("fifty", FIFTY)):
-        turn = begin(services, AGENT, Beginning(session_id="reading", user_id=owner)).turn_id
+        turn = begin(services, AGENT, Beginning(session_id="reading", user_id=owner)).turn.turn_id
         recall(services, AGENT, turn, query=query_of(0))
         calls.clear()
         index.seconds.clear()
@@ -160,7 +165,7 @@ def print_turns(services: Services, calls: Counter[str]) -> None:
 
 
 def save_turn(services: Services, adds: int, number: int) -> None:
-    turn = begin(services, AGENT, Beginning(session_id="writing", user_id=f"writer of {adds}"))
+    turn = begin(services, AGENT, Beginning(session_id="writing", user_id=f"writer of {adds}")).turn
     for add in range(adds):
         answer = call_tool(services, AGENT, turn.turn_id, "add_memory", record_of("writer", SIZE * number + add))
         assert "error" not in answer, answer

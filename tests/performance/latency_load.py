@@ -46,7 +46,7 @@ def grow(folder: Path, before: int, after: int, advance: Callable[[int], None]) 
 
 def save_turn(services: Services, owner: str, numbers: list[int]) -> int:
     """One turn that saves these records of an owner; gives how many."""
-    turn = begin(services, AGENT, Beginning(session_id=f"of {owner}", user_id=owner))
+    turn = begin(services, AGENT, Beginning(session_id=f"of {owner}", user_id=owner)).turn
     for number in numbers:
         answer = call_tool(services, AGENT, turn.turn_id, "add_memory", record_of(owner, number))
         assert "error" not in answer, answer

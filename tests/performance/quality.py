@@ -130,7 +130,7 @@ def save(services: Services, documents: dict[str, list[Document]], advance: Call
     saved: dict[str, list[str]] = {}
     for scope, several in documents.items():
         for some in batches(several, TURN):
-            turn = begin(services, AGENT, Beginning(session_id=scope))
+            turn = begin(services, AGENT, Beginning(session_id=scope)).turn
             for document in some:
                 saved.setdefault(save_one(services, turn.turn_id, document), []).append(document.id)
                 advance()
@@ -155,7 +155,7 @@ def ask(
 ) -> Scores:
     scores: list[Scores] = []
     for scope, several in questions.items():
-        turn = begin(services, AGENT, Beginning(session_id=scope, agent_version=version))
+        turn = begin(services, AGENT, Beginning(session_id=scope, agent_version=version)).turn
         for question in several:
             answer = call_tool(services, AGENT, turn.turn_id, "search_memory", {"query": question.text, "limit": DEPTH})
             found = [id for view in output_of(answer)["memories"] for id in saved[view["id"]]]

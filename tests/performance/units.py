@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 from metered import MeteredTable, Rounds, Units
 from synthetic import query_of, record_of
+from turn_ends import AtOnce
 
 from agent_memory.adapters.rule_reviewer import RuleReviewer
 from agent_memory.adapters.sqlite_index import SqliteIndex
@@ -104,8 +105,11 @@ def measure(folder: Path) -> dict[str, Units]:
         rounds.counting(index, "search", "apply"),
         rounds.counting(embedder, "embed"),
         RuleReviewer(),
+        ends := AtOnce(),
+        history_index=index,
         together=rounds.together,
     )
+    ends.services = services
     use(Wired(services, "measured"))
     bench = Bench(metered, rounds, Gateway().app())
     tell = lambda: index_commits(services, _told(table))  # noqa: E731

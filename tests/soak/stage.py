@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
+from turn_ends import AtOnce
 from world import FixedClock, SwitchedIndex, unindexed_keys
 
 from agent_memory.adapters.dynamodb import DynamoDBTable
@@ -76,9 +77,18 @@ class Stage(AbstractContextManager["Stage"]):
         table, index, close = self._open(self._embedder)
         self._closing.callback(close)
         self.table, self.index = FaultyTable(table), SwitchedIndex(index)
+        ends = AtOnce()
         self.services: Services = services_of(
-            self.table, self.index, self._embedder, RuleReviewer(), together=in_turn, clock=self.clock
+            self.table,
+            self.index,
+            self._embedder,
+            RuleReviewer(),
+            ends,
+            history_index=self.index,
+            together=in_turn,
+            clock=self.clock,
         )
+        ends.services = self.services
         self.go_down(index=self._down[0], embedder=self._down[1])
         use(Wired(self.services, "one machine"))
 

@@ -39,8 +39,8 @@ def reply(text: str, *calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     return event(text, "agent", calls=[{"call_id": "c1", "tool": tool, "input": input} for tool, input in calls])
 
 
-def texts(*events: dict[str, Any], index: str = "messages_and_tools") -> list[str]:
-    return [kept.text(12) for kept in kept_events(events, index)]  # type: ignore[arg-type]
+def texts(*events: dict[str, Any], keeps: str = "messages_and_tools") -> list[str]:
+    return [kept.text(12) for kept in kept_events(events, keeps)]  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- what is kept
@@ -48,7 +48,7 @@ def texts(*events: dict[str, Any], index: str = "messages_and_tools") -> list[st
 
 @pytest.mark.rule("HI-1", "HI-2")
 def test_messages_and_replies_are_kept_with_a_line_that_says_who_they_are_from() -> None:
-    kept = texts(event("Where is my order?"), event("I look.", "agent"), index="messages")
+    kept = texts(event("Where is my order?"), event("I look.", "agent"), keeps="messages")
     assert kept == ["turn 12, user\nWhere is my order?", "turn 12, agent\nI look."]
 
 
@@ -59,7 +59,7 @@ def test_results_and_errors_of_tools_are_kept_only_where_the_configuration_says_
         "turn 12, tool lookup_order\nOrder A17: sent.",
         "turn 12, tool lookup_order, error\nNo such order.",
     ]
-    assert texts(*events, index="messages") == []
+    assert texts(*events, keeps="messages") == []
 
 
 @pytest.mark.rule("HI-1")
@@ -84,7 +84,7 @@ def test_what_nobody_said_to_the_agent_is_never_kept(kept: dict[str, Any]) -> No
 @pytest.mark.rule("HI-1")
 def test_a_reply_names_the_tools_it_called_and_their_input() -> None:
     kept = reply("I look.", ("lookup_order", {"order": "A17", "né": 1}), ("search_memory", {"query": "invoices"}))
-    assert texts(kept, index="messages") == [
+    assert texts(kept, keeps="messages") == [
         'turn 12, agent\nI look.\ncalls lookup_order {"order": "A17", "né": 1}\ncalls search_memory'
     ]
 

@@ -86,8 +86,16 @@ class CachedScope:
             if source and self._vectors is None:
                 self._vectors = self._read_vectors(source)
             rows = self._vectors.rows() if source and self._vectors else []
-            arrays = (array[: self._size] for array in (self._ids, self._live, self._lengths, self._ordinals))
-            return View(self.name, self.partition, *arrays, rows)
+            end = self._size
+            return View(
+                self.name,
+                self.partition,
+                self._ids[:end],
+                self._live[:end],
+                self._lengths[:end],
+                self._ordinals[:end],
+                rows,
+            )
 
     def note(self, changes: Iterable[Change]) -> None:
         """Take over what a commit did, in its order."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .block import DEFUSED, alike, defused, one_line, strip_blocks
 from .configuration import NATIVE_TOOLS
@@ -19,13 +20,67 @@ from .cutting import cut, is_border
 from .folding import is_invisible
 from .messages import AGENT
 from .text import LINE_BREAKS
+from .times import instant
 
 MAX_PART_CHARACTERS = 2000  # HI-3
 MAX_INPUT_CHARACTERS = 500  # of a call's input, as JSON (HI-1)
 
-Index = Literal["messages", "messages_and_tools"]
+Keeps = Literal["messages", "messages_and_tools"]
 Event = Mapping[str, Any]
 """A message as the transcript keeps it, with its sequence number."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPlace:
+    """Whose history it is: a session's, and apart from it what its preview turns kept (HI-5)."""
+
+    agent_id: str
+    session_id: str
+    preview: bool = False
+
+    @classmethod
+    def both(cls, agent_id: str, session_id: str) -> tuple[HistoryPlace, HistoryPlace]:
+        return cls(agent_id, session_id), cls(agent_id, session_id, preview=True)
+
+    @property
+    def mode(self) -> str:
+        return "preview" if self.preview else "live"
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a turn sees of it: turns of a lower number, and where `commits` is given only those that had committed when
+    so many had."""
+
+    number: int
+    commits: int | None = None
+
+    def shows(self, turn: KeptTurn, now: datetime) -> bool:
+        is_past = turn.number < self.number and (self.commits is None or turn.commits <= self.commits)
+        return is_past and (turn.ends_at is None or now < instant(turn.ends_at))
+
+
+class KeptMessage(NamedTuple):
+    """Which message of a turn is kept, and in how many parts."""
+
+    sequence: int
+    id: str
+    parts: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTurn:
+    """Which messages of a committed turn are kept. commits: how many turns of the session had kept something, this one
+    included; ends_at: from then on it is not found (None: it stays as long as its session)."""
+
+    place: HistoryPlace
+    number: int
+    turn_id: str
+    execution_id: str
+    keeps: Keeps
+    commits: int
+    messages: Sequence[KeptMessage]
+    ends_at: str | None = None
 
 
 @dataclass(frozen=True)
@@ -54,12 +109,12 @@ class KeptEvent:
         return f"{mark(turn, self.event)}\n{without_marks(shown)}"
 
 
-def kept_events(events: Iterable[Event], index: Index) -> list[KeptEvent]:
+def kept_events(events: Iterable[Event], keeps: Keeps) -> list[KeptEvent]:
     """Those of a turn's messages that history keeps, in their order."""
-    return [KeptEvent(event, body) for event in events if is_kept(event, index) and (body := body_of(event))]
+    return [KeptEvent(event, body) for event in events if is_kept(event, keeps) and (body := body_of(event))]
 
 
-def is_kept(event: Event, index: Index) -> bool:
+def is_kept(event: Event, keeps: Keeps) -> bool:
     """Whether it is the agent's own conversation, and no more than the configuration keeps."""
     if event["conversation"] != AGENT or event["purpose"] != "message":
         return False
@@ -67,7 +122,7 @@ def is_kept(event: Event, index: Index) -> bool:
         case "user" | "agent":
             return True
         case "tool":
-            return index == "messages_and_tools" and event["tool"] not in NATIVE_TOOLS
+            return keeps == "messages_and_tools" and event["tool"] not in NATIVE_TOOLS
         case _:
             return False
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .records import Record, Status
 from .scopes import Place
 from .settling import Rules
-from .staging import Approve, Change, Hide, Keyed, Reject, Remove, Restore, Save, Standing
+from .staging import Approve, Change, Confirm, Hide, Keyed, Reject, Remove, Restore, Save, Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _named(log: Sequence[Change]) -> dict[str, Place]:
             case Hide():
                 (target,) = change.record.replaces
                 found[target] = change.target
-            case Restore() | Reject():
+            case Confirm() | Restore() | Reject():
                 found[change.id] = change.place
             case Approve():
                 found |= {change.id: change.place, **change.places}

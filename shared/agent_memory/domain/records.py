@@ -99,6 +99,12 @@ class Record:
         version = Version(self.version + 1, status, written(at), dict(by), replaced_by, self.newest.confirmed_at)
         return replace(self, versions=(*self.versions, version), stamp=next_stamp(self.stamp, at))
 
+    def confirmed(self, *, at: datetime, by: Mapping[str, Any]) -> Record:
+        """The record with one more version, which says that it was told again."""
+        version = replace(self.newest, number=self.version + 1, written_at=written(at), written_by=dict(by))
+        versions = (*self.versions, replace(version, confirmed_at=written(at)))
+        return replace(self, versions=versions, stamp=next_stamp(self.stamp, at))
+
 
 def next_stamp(previous: int, now: datetime) -> int:
     """A number that only grows per record, also when the clock goes back."""

@@ -21,6 +21,8 @@ from .staging import (
     Approve,
     Board,
     Change,
+    Confirm,
+    Dropped,
     Hidden,
     Hide,
     Keyed,
@@ -61,6 +63,10 @@ def settle(log: Sequence[Change], standing: Standing, rules: Rules, now: datetim
                 play.remove(change)
             case Hide():
                 play.hide(change)
+            case Confirm():
+                play.confirm(change)
+            case Dropped():
+                pass
             case Restore():
                 play.restore(change)
             case Approve():
@@ -75,7 +81,7 @@ class _Play:
         self.standing, self.rules, self.now = standing, rules, now
         self.settled = Settled(standing=standing)
 
-    # -- the three changes
+    # -- what turns do
 
     def save(self, change: Save) -> None:
         record = self._begun(change.record)
@@ -118,6 +124,12 @@ class _Play:
         self._bring(deletion)
         self._hide(target, deletion)
         return None
+
+    def confirm(self, change: Confirm) -> None:
+        record = self._record(change.id)
+        if record and record.is_active(self.now) and change.id in self.standing.records:
+            self.settled.before[change.id] = self.standing.records[change.id]
+            self.settled.after[change.id] = record.confirmed(at=self.now, by=change.by)
 
     # -- what people do
 

@@ -1,7 +1,9 @@
 """What a turn has staged, and what its changes meet: the log, what stands now, and what comes of the two.
 
-Staged changes are a log: `Save`, `Remove` and `Hide`, in the order of the calls. `settling.settle` plays it over
-`Standing` and gives `Settled`, for the commit and for the turn's own view alike (TU-1, TU-3, TU-8).
+Staged changes are a log: `Save`, `Remove` and `Hide`, in the order of the calls; a review adds `Confirm`, and `Dropped`
+in the place of what it took back. `settling.settle` plays it over `Standing` and gives `Settled`, for the commit and
+for the turn's own view alike (TU-1, TU-3, TU-8). What a review has decided names in `decided` the candidate that it
+decided on, so that it can be decided again where its target has changed; None: a tool's change.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ class Save:
     given_end: str | None = None  # `expires_at` as the call gave it, before retention
     holders: tuple[str, ...] = ()
     supersedes: int = 0
+    decided: Mapping[str, Any] | None = None
 
     @property
     def changes(self) -> int:
@@ -47,6 +50,7 @@ class Remove:
     place: Place
     seen: Status
     by: Mapping[str, Any]
+    decided: Mapping[str, Any] | None = None
 
     @property
     def changes(self) -> int:
@@ -60,13 +64,44 @@ class Hide:
     record: Record
     target: Place
     seen: Status = Status.ACTIVE  # of the live record, as `Remove` has it
+    decided: Mapping[str, Any] | None = None
 
     @property
     def changes(self) -> int:
         return 1
 
 
-Staged = Save | Remove | Hide
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """A record was told again (UP-1); one that is not active any more is left as it is."""
+
+    id: str
+    place: Place
+    by: Mapping[str, Any]
+
+    @property
+    def changes(self) -> int:
+        return 0
+
+    @property
+    def decided(self) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A decision that came to nothing, since its target had changed twice."""
+
+    @property
+    def changes(self) -> int:
+        return 0
+
+    @property
+    def decided(self) -> None:
+        return None
+
+
+Staged = Save | Remove | Hide | Confirm | Dropped
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def _narrowed(tool: str, argument: str, plain: Schema, config: AgentConfig) -> d
             return _scope(plain, savable_scopes(config))
         case "pinned" if config.memory.pinned is None:
             return None
-        case "limit":
+        case "limit" if tool == "search_memory":
             return _described(plain, f"Default {config.memory.search.max_results}.")
         case _:
             return dict(plain)

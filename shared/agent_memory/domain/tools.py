@@ -17,15 +17,18 @@ from .faults import path_of, tool_faults_of
 from .messages import Speaker, speaker
 from .precedence import PLATFORM_KINDS
 from .scopes import Scope
-from .tool_inputs import AddMemory, AnyInput, DeleteMemory, ReadMemory, SearchMemory, ToolInput
+from .tool_inputs import AddMemory, AnyInput, DeleteMemory, ReadMemory, SearchHistory, SearchMemory, ToolInput
+from .words import is_blank
 
-__all__ = ["TOOLS", "AddMemory", "DeleteMemory", "ReadMemory", "SearchMemory", "offered_tools", "parse_tool_input"]
+__all__ = ["TOOLS", "AddMemory", "DeleteMemory", "ReadMemory", "SearchHistory", "SearchMemory"]
+__all__ += ["offered_tools", "parse_tool_input"]
 
 TOOLS: dict[str, type[ToolInput]] = {
     "search_memory": SearchMemory,
     "add_memory": AddMemory,
     "read_memory": ReadMemory,
     "delete_memory": DeleteMemory,
+    "search_history": SearchHistory,
 }
 """In the order in which they are offered. What is not here is unknown: 404."""
 
@@ -84,7 +87,9 @@ def _checked(model: type[ToolInput], raw: object, now: datetime | None) -> AnyIn
 
 
 def undeclared(call: AnyInput, config: AgentConfig) -> Iterator[ToolRefused]:
-    """What the configuration does not allow, first things first."""
+    """What the configuration does not allow, first things first; and a search for nothing."""
+    if isinstance(call, SearchHistory) and not call.ids and is_blank(call.query or ""):
+        yield ToolRefused("query_required", "query takes what to look for, or ids the events to read.", "query")
     if isinstance(call, AddMemory) and call.kind not in (kinds := savable_kinds(config, call.scope)):
         yield ToolRefused("kind_not_declared", f"kind takes one of {', '.join(kinds)} here.", "kind")
     if isinstance(call, AddMemory | SearchMemory):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import Conflict
 from .scopes import TurnIds
@@ -34,11 +34,24 @@ class ReviewStatus(StrEnum):
     FAILED = "failed"
 
 
+class Waiting(NamedTuple):
+    """A turn whose messages no review has read. said: how many they are; windows: of a turn that is too long for one
+    (EX-2), how many were read."""
+
+    turn_id: str
+    said: int
+    windows: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What became of the turn's review; the counts are of its decisions. claimed: the turns whose messages it reads, in
-    order; windows: how many of these messages' windows it is done with; tries: of a failed one, how often it was begun
-    anew; retaken: whether it has looked again at decisions whose target had changed."""
+    """What became of the turn's review; the counts are of its decisions. A review is pending until what it has decided
+    is committed.
+
+    claimed: whose messages it has to read yet, oldest first, no other review reads them meanwhile. due: whether
+    messages were due; else it is about lessons alone. has_lessons, has_read: whether it is done with lessons, and with
+    all. begun_at: when it was. tries: how often it was begun anew after it had failed. retaken: whether it has looked
+    again at decisions whose target had changed."""
 
     status: ReviewStatus = ReviewStatus.NONE
     added: int = 0
@@ -46,8 +59,11 @@ class Review:
     deleted: int = 0
     skipped: int = 0
     error: str | None = None
-    claimed: Sequence[str] = ()
-    windows: int = 0
+    claimed: Sequence[Waiting] = ()
+    due: bool = False
+    has_lessons: bool = False
+    has_read: bool = False
+    begun_at: str | None = None
     tries: int = 0
     retaken: bool = False
 
@@ -92,6 +108,11 @@ class Turn:
     conflicts: Sequence[dict[str, Any]] = ()
 
     @property
+    def is_settling(self) -> bool:
+        """Whether something goes on that its callers do not wait for: its commit, or its review."""
+        return self.status is TurnStatus.ENDING or self.review.status is ReviewStatus.PENDING
+
+    @property
     def ids(self) -> TurnIds:
         return TurnIds(self.agent_id, self.session_id, self.workflow_id, self.user_id, self.preview)
 
@@ -105,8 +126,13 @@ class Turn:
         """When the original of a replay began: it sees records as they stood then (HI-5). None: as they are."""
         return made_at(self.replay_of) if self.replay_of else None
 
-    def writer(self, conversation: str, tool_execution_id: str | None = None) -> dict[str, Any]:
-        """`written_by` of a version that this turn writes; what is empty is left out."""
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The users that its records rest on (RC-8)."""
+        return () if self.user_id is None else (self.user_id,)
+
+    def writer(self, conversation: str | None = None, tool_execution_id: str | None = None) -> dict[str, Any]:
+        """`written_by` of a version that this turn writes; what is empty is left out. A review has no conversation."""
         names = ("execution_id", "invocation_id", "agent_version", "session_id", "workflow_id", "user_id", "turn_id")
         by = {name: getattr(self, name) for name in ("agent_id", *names)}
         by |= {"conversation": conversation, "tool_execution_id": tool_execution_id}

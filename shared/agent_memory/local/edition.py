@@ -23,6 +23,7 @@ from .faults import FailingEmbedder, LosingTable, SwitchedIndex
 from .feed import FeedLoop
 from .folder import Folder
 from .sweep import Sweeper
+from .turn_ends import TurnEndThreads
 
 NAME = "one machine"
 
@@ -45,8 +46,10 @@ class Edition:
         self._reviewer = reviewer or RuleReviewer()
         embedder = make_embedder(path)
         self.index = self._folder.index(embedder)
+        self.history_index = self._folder.history_index(embedder)
         self._sweeper = Sweeper(self._purge, self._is_paused)
         self.switches = self._make_switches(path, embedder) if dev else None
+        self._turn_ends = TurnEndThreads(lambda: self.services)
         self.services = self._services(embedder)
         self._feed = FeedLoop(self._folder.table, _index_handler(), self._is_paused)
         self._builder = Thread(target=self._build, name="build index", daemon=True)
@@ -54,22 +57,23 @@ class Edition:
     def start(self) -> None:
         """From now on handlers work with it, and the index follows the table."""
         use(Wired(self.services, NAME, rates=self._rates))
-        if not self.index.whole:
+        if not self._is_whole:
             self._builder.start()
         self._feed.start()
         self._sweeper.start()
+        self._turn_ends.run()
 
     def settle(self, timeout_s: float = 10.0) -> None:
         """Wait until a search shows all that is committed. Raises `TimeoutError`."""
         end = monotonic() + timeout_s
-        while self._folder.table.feed_waiting()[0] or not self.index.whole:
+        while self._folder.table.feed_waiting()[0] or not self._is_whole:
             if monotonic() > end:
                 raise TimeoutError("the index did not catch up in time")
             sleep(0.005)
 
     def stop(self) -> None:
         """Once no call is under way. The feed goes on where it was at the next start."""
-        stopped = [self._sweeper.stop(timeout_s=1.0), self._feed.stop(timeout_s=1.0)]
+        stopped = [part.stop(timeout_s=1.0) for part in (self._sweeper, self._feed, self._turn_ends)]
         if all(stopped) and not self._builder.is_alive():
             self.close()
 
@@ -80,12 +84,24 @@ class Edition:
     def _services(self, embedder: Embedder) -> Services:
         table: Table = self._folder.table
         index: SearchIndex = self.index
+        history_index: SearchIndex = self.history_index
         clock: Clock = SystemClock()
         if self.switches:
             table, index = self.switches.table, self.switches.index
+            history_index = SwitchedIndex(history_index, follows=self.switches.index)
             embedder, clock = self.switches.embedder, self.switches.clock
         # A name for as long as this process holds the folder: what another one left running is dead.
-        return services_of(table, index, embedder, self._reviewer, together=in_turn, clock=clock, server=uuid4().hex)
+        return services_of(
+            table,
+            index,
+            embedder,
+            self._reviewer,
+            self._turn_ends,
+            history_index=history_index,
+            together=in_turn,
+            clock=clock,
+            server=uuid4().hex,
+        )
 
     def _make_switches(self, path: Path, embedder: Embedder) -> Switches:
         return Switches(
@@ -101,13 +117,18 @@ class Edition:
         if rows := self._folder.table.purge(self.services.clock.now()):
             log.info("rows expired", rows=rows)
 
+    @property
+    def _is_whole(self) -> bool:
+        return self.index.whole and self.history_index.whole
+
     def _is_paused(self) -> bool:
         return self.switches is not None and self.switches.index.state == "paused"
 
     def _build(self) -> None:
         try:
-            records = sum(self.index.build(self.services))
-            log.info("index built", records=records)
+            for index in (self.index, self.history_index):
+                if not index.whole:
+                    log.info("index built", told=sum(index.build(self.services)))
         except AgentMemoryError as error:  # the table still answers in the index's place; the next start tries again
             log.error("index not built", **log.where(error))
 

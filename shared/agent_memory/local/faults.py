@@ -94,10 +94,12 @@ def _commits(write: Write) -> bool:
 
 
 class SwitchedIndex:
-    """An index that does not answer while it is `off`; `paused`, it answers and the feed is not read."""
+    """An index that does not answer while it is `off`; `paused`, it answers and the feed is not read. follows: the one
+    whose state is this one's, too."""
 
-    def __init__(self, index: SearchIndex) -> None:
+    def __init__(self, index: SearchIndex, follows: SwitchedIndex | None = None) -> None:
         self._index = index
+        self._follows = follows
         self.state: IndexState = "on"
 
     def search(self, query: IndexQuery) -> IndexAnswer:
@@ -109,7 +111,7 @@ class SwitchedIndex:
         return self._index.apply(entries)
 
     def _require_on(self) -> None:
-        if self.state == "off":
+        if (self._follows or self).state == "off":
             raise IndexUnavailable("the search index is switched off")
 
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from agent_memory.adapters.change_feed import FeedRow
 from agent_memory.domain.errors import Unavailable
 from agent_memory.operations.index import embed_waiting
+from agent_memory.operations.index_history import embed_waiting_turns
 from agent_memory.runtime import observability as log
 from agent_memory.runtime.wiring import services
 
@@ -106,6 +107,7 @@ class FeedLoop:
     def _embed_waiting(self) -> None:
         try:
             embed_waiting(services())
+            embed_waiting_turns(services())
         except Unavailable as error:  # the next look comes by itself
             log.warning("embedding waits", **log.where(error))
         except Exception as error:

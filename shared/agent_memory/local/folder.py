@@ -1,4 +1,4 @@
-"""The data folder of the one-machine edition: the table's file, the index's file, and whether the index is whole.
+"""The data folder of the one-machine edition: the table's file, the indices' files, and whether each index is whole.
 
 The table is the truth. An index that is missing, broken, of another embedding model or half built is thrown away and
 built again from the table; until it is whole it counts as one that does not answer, so nothing is silently missing.
@@ -7,20 +7,26 @@ built again from the table; until it is whole it counts as one that does not ans
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from agent_memory.adapters.sqlite_index import SqliteIndex
+from agent_memory.adapters.sqlite_scopes import VectorSource
 from agent_memory.adapters.sqlite_table import SqliteTable
 from agent_memory.domain.errors import IndexUnavailable
 from agent_memory.domain.ports import Embedder, IndexAnswer, IndexEntry, IndexQuery
 from agent_memory.operations.index import rebuild
+from agent_memory.operations.index_history import rebuild_history
 from agent_memory.operations.services import Services
+from agent_memory.store.history import History
 from agent_memory.store.keys import UNINDEXED
 from agent_memory.store.records import Records
 
 TABLE_FILE = "memory.sqlite"
+
+VectorsOf = Callable[..., Iterator[tuple[str, tuple[bytes, ...]]]]
+Rebuild = Callable[[Services, str], Iterator[tuple[int, str]]]
 
 
 class Folder:
@@ -34,8 +40,15 @@ class Folder:
 
     def index(self, embedder: Embedder) -> FolderIndex:
         """The index for this model; each model has a file of its own, since their vectors do not compare."""
+        return self._opened("index", embedder, Records(self.table).vectors_in, rebuild)
+
+    def history_index(self, embedder: Embedder) -> FolderIndex:
+        return self._opened("history", embedder, History(self.table).vectors_in, rebuild_history)
+
+    def _opened(self, prefix: str, embedder: Embedder, vectors: VectorsOf, rebuild: Rebuild) -> FolderIndex:
         name = re.sub("[^a-z0-9]+", "-", embedder.model.lower()).strip("-")[:80]
-        index = FolderIndex(self.path / f"index-{name}-{embedder.dimensions}.sqlite", self.table, embedder)
+        path = self.path / f"{prefix}-{name}-{embedder.dimensions}.sqlite"
+        index = FolderIndex(path, partial(vectors, model=embedder.model), embedder.dimensions, rebuild)
         self._indices.append(index)
         return index
 
@@ -48,14 +61,12 @@ class Folder:
 
 class FolderIndex:
     """The index in a file. `whole`: whether it holds all that the table had when it was built; what was committed since
-    comes by the feed."""
+    comes by the feed. vectors: all are the table's, the index keeps none of its own; rebuild: fills it from there."""
 
-    def __init__(self, path: Path, table: SqliteTable, embedder: Embedder) -> None:
+    def __init__(self, path: Path, vectors: VectorSource, dimensions: int, rebuild: Rebuild) -> None:
         self._path = path
         self._mark = path.with_suffix(".whole")
-        # All vectors are the table's; the index keeps none of its own.
-        self._vectors_in = partial(Records(table).vectors_in, model=embedder.model)
-        self._dimensions = embedder.dimensions
+        self._vectors_in, self._dimensions, self._rebuild = vectors, dimensions, rebuild
         self.whole = path.exists() and self._mark.exists()
         self._index = self._open()
 
@@ -73,9 +84,9 @@ class FolderIndex:
         self._index.clear()
 
     def build(self, services: Services) -> Iterable[int]:
-        """Fill it from the table; gives how many records each page held. Whole once the last page is in."""
+        """Fill it from the table; gives how much each page held. Whole once the last page is in."""
         for agent_id in services.agents.ids():
-            yield from (records for records, _ in rebuild(services, agent_id))
+            yield from (count for count, _ in self._rebuild(services, agent_id))
         self._mark.touch()
         self.whole = True
 

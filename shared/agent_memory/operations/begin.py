@@ -14,8 +14,8 @@ from agent_memory.store.agents import Configured
 
 from .also import Also, nothing
 from .configure import configuration_of
-from .end import forget
-from .messages import message_events
+from .forget import forget
+from .messages import message_events, said_in
 from .replays import original_of, replaying
 from .services import Services
 
@@ -41,24 +41,33 @@ class Beginning:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """still_ending: earlier turns of the session that are ended and not yet committed, oldest first (TU-2)."""
+
+    turn: Turn
+    still_ending: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class _Attempt:
     turn: Turn
     writes: list[Write]
     supersedes: Turn | None = None  # an open attempt that this one rolls back
 
 
-def begin(services: Services, agent_id: str, beginning: Beginning, *, also: Also[Turn] = nothing) -> Turn:
+def begin(services: Services, agent_id: str, beginning: Beginning, *, also: Also[Begun] = nothing) -> Begun:
     """Begin the turn in one transaction; its messages are in it or the turn is not there."""
     configured = configuration_of(services, agent_id)
     for _ in range(_TRIES):
         attempt = _attempt(services, configured, beginning)
+        begun = Begun(attempt.turn, _still_ending(services, attempt.turn))
         try:
-            services.turns.transact([*attempt.writes, *also(attempt.turn)])
+            services.turns.transact([*attempt.writes, *also(begun)])
         except ConditionFailed:
             continue  # another turn took the number, or another retry was faster: look again
         if attempt.supersedes:
             forget(services, attempt.supersedes)
-        return attempt.turn
+        return begun
     raise StoreUnavailable("Other turns of this session kept beginning at once; send it again.")
 
 
@@ -80,6 +89,10 @@ def _attempt(services: Services, newest: Configured, beginning: Beginning) -> _A
     return _Attempt(*_with_messages(services, turn, beginning, writes))
 
 
+def _still_ending(services: Services, turn: Turn) -> list[str]:
+    return [] if turn.session_id is None else services.turns.ending_in_session(turn.ids)
+
+
 def _retry(services: Services, newest: Configured, beginning: Beginning) -> _Attempt:
     named = _named(services, newest.agent_id, beginning.retry_of or "", argument="retry_of")
     previous_id = services.turns.newest_attempt(newest.agent_id, named.first_turn_id)
@@ -97,6 +110,7 @@ def _retry(services: Services, newest: Configured, beginning: Beginning) -> _Att
         attempt=previous.attempt + 1,
         number=previous.number,
         retry_of=beginning.retry_of,
+        rejections=previous.rejections,
     )
     turn = replaying(turn, previous) if previous.replay_of else turn
     writes: list[Write] = [services.turns.take_attempt(turn, previous.turn_id)]
@@ -181,7 +195,7 @@ def _with_messages(
     services: Services, turn: Turn, beginning: Beginning, writes: list[Write]
 ) -> tuple[Turn, list[Write]]:
     count = len(beginning.messages)
-    turn = replace(turn, sequence=turn.sequence + count, messages=turn.messages + count)
+    turn = replace(turn, sequence=count, messages=count, said=said_in(beginning.messages))
     events = message_events(services, beginning.messages)
     return turn, [*services.turns.begin(turn), *writes, *services.turns.messages(turn, 1, events)]
 

@@ -1,8 +1,7 @@
 """End a turn: commit it, or roll it back. The first outcome stands (TU-1, TU-2).
 
-No review is built yet, so the call itself commits, in one transaction with the messages that came along. Only where
-that transaction would be too large the turn is `ending` in between: then the same call again goes on, and so does
-upkeep.
+Where a review is due the turn is `ending` first, in one transaction with its last messages and with what the review is
+to read; the review and the commit follow outside this call (`TurnEnds`). Where none is due, the call itself commits.
 """
 
 from __future__ import annotations
@@ -11,24 +10,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from agent_memory.domain.errors import ConditionFailed, Conflict, StoreUnavailable
+from agent_memory.domain.errors import ConditionFailed, Conflict, Unavailable
 from agent_memory.domain.messages import Message
-from agent_memory.domain.ports import MAX_ACTIONS, Write
-from agent_memory.domain.staging import Remove, Staged
+from agent_memory.domain.ports import Write
 from agent_memory.domain.times import written
-from agent_memory.domain.turns import MAX_MESSAGES, Turn, TurnStatus, not_open, rollback_event, rolled_back
-from agent_memory.store.commits import commit_writes
+from agent_memory.domain.turns import (
+    MAX_MESSAGES,
+    ReviewStatus,
+    Turn,
+    TurnStatus,
+    not_open,
+    rollback_event,
+    rolled_back,
+)
 
 from .also import Also, nothing
+from .commit import TRIES, busy, commit, end_first, write_commit
 from .enter import Entered, configuration, find_turn
-from .messages import full, message_events
+from .forget import forget
+from .messages import full, message_events, said_in
+from .retake import without_changed
 from .services import Services
-from .staged import View, staged_view
+from .staged import staged_view
+from .unreviewed import claim
 
 Outcome = Literal["completed", "failed"]
-_MESSAGES_BESIDE = 3_000_000  # bytes of messages that leave room for all changes in a transaction of 4 MB
-_TRIES = 64  # each lost try is another writer that was faster, of this turn or of a record that it changes (TU-8): more
-# than the calls that a server carries out at once, so that the slowest of them comes through
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +56,43 @@ def end(
     also: Also[Turn] = nothing,
 ) -> Ended:
     """End the turn and give it as it stands then. Asked again with the same outcome: the turn as it stands."""
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         turn = find_turn(services, agent_id, turn_id)
-        if turn.status not in (TurnStatus.OPEN, TurnStatus.ENDING) or turn.outcome not in (None, outcome):
-            return Ended(_standing(turn, outcome), by_this_call=False)
-        if turn.status is TurnStatus.ENDING:
-            messages = ()  # they came with the call that ended it
+        if turn.status is not TurnStatus.OPEN:
+            return Ended(_standing(services, turn, outcome), by_this_call=False)
         if turn.messages + len(messages) > MAX_MESSAGES:
             raise full()
         events = message_events(services, messages)
-        ended = replace(turn, sequence=turn.sequence + len(events), messages=turn.messages + len(events))
+        ended = replace(
+            turn,
+            sequence=turn.sequence + len(events),
+            messages=turn.messages + len(events),
+            said=turn.said + said_in(messages),
+        )
         try:
             if outcome == "completed":
-                ended = _commit(services, turn, ended, events, also)
+                ended = _complete(services, turn, ended, events, also)
             else:
                 ended = _roll_back(services, turn, ended, events, error, also)
         except ConditionFailed:
             continue
+        if ended.status is TurnStatus.ENDING:
+            start(services, ended)
         return Ended(ended, by_this_call=True)
-    raise StoreUnavailable("Others kept changing what this turn changes; send it again.")
+    raise busy()
 
 
-def _standing(turn: Turn, outcome: Outcome) -> Turn:
+def start(services: Services, turn: Turn) -> None:
+    """Have its review and its commit carried out. Where that cannot be begun now, upkeep begins it later."""
+    try:
+        services.turn_ends.start(turn.agent_id, turn.turn_id, turn.review.tries)
+    except Unavailable:
+        return
+
+
+def _standing(services: Services, turn: Turn, outcome: Outcome) -> Turn:
+    if turn.outcome == outcome and turn.status is TurnStatus.ENDING and turn.review.status is not ReviewStatus.PENDING:
+        return commit(services, turn.agent_id, turn.turn_id).turn  # its end was cut off between two transactions
     if turn.outcome == outcome or (turn.outcome is None and outcome == "failed"):
         return turn
     if turn.outcome is None:
@@ -79,54 +100,16 @@ def _standing(turn: Turn, outcome: Outcome) -> Turn:
     raise Conflict(f"The turn was ended as {turn.outcome} before.", code="outcome_differs")
 
 
-def _commit(services: Services, turn: Turn, ended: Turn, messages: list[dict[str, Any]], also: Also[Turn]) -> Turn:
-    """One transaction: the turn, its messages and transcript, every record it changes, on the condition that nothing of
-    it has changed since it was read. Where messages of many chunks meet many changes they do not fit one (DynamoDB
-    takes a hundred actions and 4 MB): then the turn is ending first, with its messages, and commits in a second."""
-    turns = services.turns
+def _complete(services: Services, turn: Turn, ended: Turn, messages: list[dict[str, Any]], also: Also[Turn]) -> Turn:
     entered = Entered(turn, configuration(services, turn).config, first=turn.sequence + 1)
+    claimed = claim(services, entered.config, ended)
+    ended = replace(ended, review=claimed.review)
     view = staged_view(services, entered)
-    now = services.clock.now()
-    said = turns.messages(turn, turn.sequence + 1, messages)
-    events = _commit_events(view, at=written(now))
-    committed = replace(
-        ended,
-        status=TurnStatus.COMMITTED,
-        outcome="completed",
-        ended_at=turn.ended_at or written(now),
-        committed_at=written(now),
-        sequence=ended.sequence + len(events),
-        memories=view.settled.memories(),
-        conflicts=view.settled.conflicts,
-    )
-    writes = [
-        turns.change(turn, committed),
-        turns.closed(turn.turn_id),
-        *turns.no_longer_ending(turn),
-        turns.nothing_staged_behind(turn, len(view.log)),
-        *turns.events(turn, ended.sequence + 1, events),
-        *commit_writes(view.settled, view.fingerprints, services.ids.new(now)),
-        *also(committed),
-    ]
-    if len(writes) + len(said) > MAX_ACTIONS or sum(len(put.item["packed"]) for put in said) > _MESSAGES_BESIDE:
-        ending = replace(ended, status=TurnStatus.ENDING, outcome="completed", ended_at=written(now))
-        fence = turns.nothing_staged_behind(turn, len(view.log))
-        turns.transact([turns.change(turn, ending), turns.ending(turn), fence, *said])
-        return _commit(services, ending, ending, [], also)
-    turns.transact([*writes, *said])
-    services.together(
-        lambda: turns.write(turns.forget_staged(turn, len(view.log))),
-        lambda: turns.keep_seen(turn),
-    )
-    return committed
-
-
-def _commit_events(view: View, *, at: str) -> list[dict[str, Any]]:
-    settled = view.settled
-    conflicts = [{"type": "conflict", "at": at, **conflict} for conflict in settled.conflicts]
-    unpinned = [{**told, "type": "pin.unpinned"} for told in conflicts if told["change"] == "pin"]
-    memories = [{"id": m["id"], "version": m["version"]} for m in settled.memories()]
-    return [*conflicts, *unpinned, {"type": "turn.committed", "at": at, "memories": memories}]
+    if claimed.review.status is ReviewStatus.PENDING:
+        said = services.turns.messages(turn, turn.sequence + 1, messages)
+        return end_first(services, entered, ended, view, said, claims=claimed.writes, also=also)
+    left = without_changed(services, entered, view, ended.review, at=written(services.clock.now()))
+    return write_commit(services, entered, ended, left, messages, also)
 
 
 def _roll_back(
@@ -144,16 +127,3 @@ def _roll_back(
     turns.transact([*writes, *turns.events(turn, failed.sequence, [rollback_event(failed)]), *also(failed)])
     forget(services, turn)
     return failed
-
-
-def forget(services: Services, turn: Turn) -> None:
-    """Take away what a turn that was rolled back had staged."""
-    log: list[Staged] = services.turns.staged(turn.agent_id, turn.turn_id)
-    new = [change.record for change in log if not isinstance(change, Remove)]
-    if log:
-        services.turns.write(
-            [
-                *services.turns.forget_staged(turn, len(log)),
-                *services.records.forget(new, services.embedder.model),
-            ]
-        )

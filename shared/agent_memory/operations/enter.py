@@ -70,9 +70,9 @@ def find_turn(services: Services, agent_id: str, turn_id: str) -> Turn:
     return as_of(turn, services.clock.now())
 
 
-def enter(services: Services, agent_id: str, turn_id: str, *, events: int = 0, messages: int = 0) -> Entered:
-    """Reserve `events` sequence numbers in an open turn; raises `NotFound`, or `Conflict` (turn_not_open)."""
-    turn = services.turns.enter(agent_id, turn_id, events, messages)
+def enter(services: Services, agent_id: str, turn_id: str, *, events: int = 0, **counted: int) -> Entered:
+    """Reserve `events` sequence numbers in an open turn, and count. Raises `NotFound`, `Conflict` (turn_not_open)."""
+    turn = services.turns.enter(agent_id, turn_id, events, **counted)
     if turn is None:
         raise NotFound("No such turn of this agent.")
     if (present := as_of(turn, services.clock.now())) is not turn:

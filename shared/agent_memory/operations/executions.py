@@ -42,13 +42,17 @@ class Execution:
 
     def retrieved(self, records: Iterable[Record], now: datetime) -> dict[str, Any]:
         """That these versions came before a model (RL-5)."""
+        return self.used({"memories": versions_of(records)}, now)
+
+    def used(self, named: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+        """named: `memories`, versions; or `events`, parts of events (HI-4)."""
         return {
             "type": "output_use",
             "at": written(now),
             "use": "RETRIEVED",
             "tool_execution_id": self.id,
             "conversation": self.conversation,
-            "memories": versions_of(records),
+            **named,
         }
 
 

@@ -17,9 +17,11 @@ from agent_memory.domain.ports import IndexEntry, Key
 from agent_memory.domain.records import Record, Status, searchable_text
 from agent_memory.domain.scopes import Place
 from agent_memory.domain.vectors import packed
+from agent_memory.store.history import ref_of
 from agent_memory.store.keys import UNINDEXED, memory_partition
-from agent_memory.store.records import Stored
+from agent_memory.store.records import Commit, Stored
 
+from .index_history import index_turns
 from .services import Services
 
 PAGE = 200  # records that one rebuild step reads and tells the index
@@ -51,6 +53,13 @@ class Indexed:
 def index_commits(services: Services, commits: Sequence[Key]) -> Indexed:
     """Show these commits in the index, then strike them off. Raises `IndexUnavailable`: then all of them wait."""
     standing = services.records.commits(commits)
+    of_records = [commit for commit in standing if not commit.history]
+    indexed = _index_records(services, of_records) if of_records else Indexed()
+    of_history = [commit for commit in standing if commit.history]
+    return indexed.plus(_index_history(services, of_history)) if of_history else indexed
+
+
+def _index_records(services: Services, standing: Sequence[Commit]) -> Indexed:
     places = {id: place for commit in standing for id, place in commit.places.items()}
     stored = services.records.stored(places, services.embedder.model)
     there = {one.record.id for one in stored}
@@ -58,6 +67,12 @@ def index_commits(services: Services, commits: Sequence[Key]) -> Indexed:
     refused, unembedded = _tell(services, stored, [_tombstone(id, places[id], stamp) for id, stamp in gone.items()])
     services.records.indexed(standing, refused)
     return Indexed(len(standing), refused, unembedded)
+
+
+def _index_history(services: Services, standing: Sequence[Commit]) -> Indexed:
+    told = index_turns(services, [ref_of(commit.history) for commit in standing])
+    services.records.indexed(standing, ())
+    return Indexed(len(standing), told.refused, told.unembedded)
 
 
 def index_each(services: Services, commits: Sequence[Key]) -> Indexed:

@@ -73,7 +73,7 @@ def insert(
         status=Status.ACTIVE,
         source="person",
         by=by,
-        user_id=ids.get("user_id"),
+        about=filter(None, [ids.get("user_id")]),
         now=now,
     )
     fingerprint = fingerprint_of(record, request.expires_at)

@@ -28,7 +28,7 @@ def judge(
 ) -> dict[str, Any]:
     """One more judgement of an open turn; a rejection is a lesson to be. Its event, and itself beside the turn's first
     attempt, are one transaction. Raises `NotFound`, `Conflict` (turn_not_open)."""
-    entered = enter(services, agent_id, turn_id, events=1)
+    entered = enter(services, agent_id, turn_id, events=1, rejections=int(verdict == "rejected"))
     turn, turns, now = entered.turn, services.turns, services.clock.now()
     id, at = services.ids.new(now), written(now)
     judgement = {"verdict": verdict, "feedback": feedback, "judge": judge}

@@ -7,6 +7,7 @@ from typing import Any
 
 from agent_memory.domain.errors import ConditionFailed, Conflict
 from agent_memory.domain.messages import Message
+from agent_memory.domain.reviewing.messages import is_reviewed
 from agent_memory.domain.times import written
 from agent_memory.domain.turns import MAX_MESSAGES, not_open
 
@@ -24,10 +25,10 @@ def add_messages(
     also: Also[list[dict[str, Any]]] = nothing,
 ) -> list[dict[str, Any]]:
     """Add messages to an open turn: all of them or none. Gives id and sequence number of each."""
-    count = len(messages)
-    entered = enter(services, agent_id, turn_id, events=count, messages=count)
+    count, said = len(messages), said_in(messages)
+    entered = enter(services, agent_id, turn_id, events=count, messages=count, said=said)
     if entered.turn.messages > MAX_MESSAGES:
-        services.turns.enter(agent_id, turn_id, events=0, messages=-count)  # they are not taken, so they do not count
+        services.turns.enter(agent_id, turn_id, events=0, messages=-count, said=-said)  # not taken, so not counted
         raise full()
     events = message_events(services, messages)
     puts = services.turns.messages(entered.turn, entered.first, events)
@@ -49,6 +50,11 @@ def message_events(services: Services, messages: Sequence[Message]) -> list[dict
         {"type": "message", "event_id": services.ids.new(now), "at": at, **message.stored(said_at=at)}
         for message in messages
     ]
+
+
+def said_in(messages: Sequence[Message]) -> int:
+    """How many of them a review reads."""
+    return sum(is_reviewed(vars(message)) for message in messages)
 
 
 def full() -> Conflict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -25,10 +25,10 @@ def new_record(
     status: Status,
     source: str,
     by: Mapping[str, Any],
-    user_id: str | None,
+    about: Iterable[str],
     now: datetime,
 ) -> Record:
-    """config: what says how long it lives, None: nothing does. user_id: whom it rests on."""
+    """config: what says how long it lives, None: nothing does. about: the users that it rests on."""
     created_at = written(now)
     given = request.expires_at
     return Record(
@@ -45,7 +45,7 @@ def new_record(
         occurred_at=request.occurred_at,
         expires_at=ends_at(config, place, request.kind, now=now, given=given) if config else given,
         replaces=request.replaces,
-        about=(user_id,) if user_id is not None else (),
+        about=tuple(about),
         source=source,
         created_at=created_at,
         versions=(Version(1, status, created_at, by),),

@@ -63,7 +63,7 @@ def add(
         status=Status.PENDING if place.scope is Scope.PLATFORM else Status.ACTIVE,
         source="tool",
         by=by,
-        user_id=entered.turn.user_id,
+        about=entered.turn.about,
         now=now,
     )
     fingerprint = fingerprint_of(record, request.expires_at)
@@ -74,7 +74,7 @@ def add(
         places = _check_targets(services, entered, view, record)
         if not record.replaces and (twin := _twin(services, view, record, fingerprint, now)):
             return Added(twin, True, usage)
-        save, will_be = _meeting(services, entered, view, Save(record, places, request.expires_at))
+        save, will_be = meeting(services, entered, view, Save(record, places, request.expires_at))
         added = Added(will_be, False, usage)
         puts = services.records.stage(record, vectors, services.embedder.model, fingerprint)
         staged = [*puts, *also(added)]
@@ -100,7 +100,7 @@ def remove(
         _check_written(entered, record, "id")
         if record.status is Status.DELETED:
             return Removed(record, False)
-        change, gone = _removal(services, entered, record, by)
+        change, gone = removal(services, entered, record, by)
         pointer = services.records.stage(gone, [], services.embedder.model) if isinstance(change, Hide) else []
         if _stage(services, entered, view, change, [*pointer, *also(gone)]):
             return Removed(gone, True)
@@ -155,7 +155,7 @@ def _twin(services: Services, view: View, new: Record, fingerprint: str, now: da
     return equal_record(services, new, fingerprint, now, without=view.settled.gone)
 
 
-def _meeting(services: Services, entered: Entered, view: View, draft: Save) -> tuple[Save, Record]:
+def meeting(services: Services, entered: Entered, view: View, draft: Save) -> tuple[Save, Record]:
     """The save as it is staged, having met what stands, and its record as it will be. What at the commit would be a
     conflict is refused here, since the model can still choose (RC-3, PN-2, RL-1)."""
     settled = view_of(services, entered, [*view.log, draft], view.settled.standing).settled
@@ -186,8 +186,11 @@ def _pin_over_budget(tokens: int, entered: Entered) -> ToolRefused:
     return ToolRefused("pin_over_budget", message, "pinned", {"tokens": tokens, "max_tokens": pinned.max_tokens})
 
 
-def _removal(services: Services, entered: Entered, record: Record, by: Mapping[str, Any]) -> tuple[Staged, Record]:
-    """A preview turn never changes a live record: it says that it is gone (PV-3)."""
+def removal(
+    services: Services, entered: Entered, record: Record, by: Mapping[str, Any], source: str = "tool"
+) -> tuple[Remove | Hide, Record]:
+    """The deletion as it is staged, and its record as it will be. A preview turn never changes a live record: it says
+    that it is gone (PV-3)."""
     now = services.clock.now()
     if not entered.turn.preview or record.preview:
         gone = record.changed(Status.DELETED, at=now, by=by, replaced_by=record.replaced_by)
@@ -202,7 +205,7 @@ def _removal(services: Services, entered: Entered, record: Record, by: Mapping[s
         expires_at=written(now + preview),
         replaces=(record.id,),
         about=record.about,
-        source="tool",
+        source=source,
         created_at=created_at,
         versions=(Version(1, Status.DELETED, created_at, by),),
     )

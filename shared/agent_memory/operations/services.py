@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agent_memory.domain.ports import Clock, Embedder, Ids, Reviewer, SearchIndex
+from agent_memory.domain.ports import Clock, Embedder, Ids, Reviewer, SearchIndex, TurnEnds
 from agent_memory.store.agents import Agents
 from agent_memory.store.calls import Calls
 from agent_memory.store.deployment import Deployment
+from agent_memory.store.history import History
 from agent_memory.store.receipts import Receipts
 from agent_memory.store.records import Records
 from agent_memory.store.sessions import Sessions
@@ -32,9 +33,12 @@ class Services:
     calls: Calls
     receipts: Receipts
     deployment: Deployment
+    history: History
     index: SearchIndex
+    history_index: SearchIndex
     embedder: Embedder
     reviewer: Reviewer
+    turn_ends: TurnEnds
     clock: Clock
     ids: Ids
     together: Together

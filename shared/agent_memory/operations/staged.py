@@ -47,9 +47,7 @@ def staged_view(services: Services, entered: Entered) -> View:
     # commit raises it.
     previews = [place for place in dict.fromkeys([*entered.visible, *entered.writable]) if place.preview]
     calls = [lambda place=place: services.records.hidden(place) for place in previews]
-    log, *several = services.together(
-        lambda: services.turns.staged(entered.turn.agent_id, entered.turn.turn_id), *calls
-    )
+    log, *several = services.together(lambda: services.turns.staged(entered.turn), *calls)
     hidden: dict[str, list[Hidden]] = {}
     hiding: dict[Place, int] = {}
     for place, (changes, found) in zip(previews, several, strict=True):

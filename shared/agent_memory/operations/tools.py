@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,15 @@ from agent_memory.domain.messages import speaker
 from agent_memory.domain.ports import Put, Write
 from agent_memory.domain.records import Record, view
 from agent_memory.domain.times import written
-from agent_memory.domain.tools import TOOLS, AddMemory, DeleteMemory, ReadMemory, SearchMemory, parse_tool_input
+from agent_memory.domain.tools import (
+    TOOLS,
+    AddMemory,
+    DeleteMemory,
+    ReadMemory,
+    SearchHistory,
+    SearchMemory,
+    parse_tool_input,
+)
 
 from .also import Also, nothing
 from .embed import Usage
@@ -21,19 +29,22 @@ from .executions import Execution, versions_of
 from .replays import as_seen
 from .save import Added, add, remove
 from .search import read, search
+from .search_history import search_history
 from .services import Services
 
 _EVENTS = 3  # of one call at most: the execution, what it brought before the model, what embedding cost
+_PAID_FOR = {"search_memory": "search", "search_history": "history"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """output: for the model, text and all. records: those that it names. retrieved: whether a search brought them
-    before the model. is_recorded: whether the execution was written together with its effect."""
+    """output: for the model, text and all. named: what stands in its place in the transcript, without text. used: what
+    a search brought before the model (None: nothing). is_recorded: whether the execution was written together with its
+    effect."""
 
     output: Mapping[str, Any]
-    records: Sequence[Record]
-    retrieved: bool = False
+    named: Mapping[str, Any]
+    used: Mapping[str, Any] | None = None
     usage: Usage | None = None
     is_recorded: bool = False
 
@@ -49,6 +60,10 @@ class _Call:
     @property
     def tool(self) -> str:
         return self.execution.tool
+
+    @property
+    def reaches_model(self) -> bool:
+        return speaker(self.execution.conversation) != "program"
 
     @property
     def writer(self) -> dict[str, Any]:
@@ -94,9 +109,16 @@ def _carry_out(call: _Call) -> _Done:
 
 def _search(call: _Call, request: SearchMemory) -> _Done:
     answer = search(call.services, call.entered, request)
-    records = [record for record, _ in answer.records]
-    reaches_model = bool(records) and speaker(call.execution.conversation) != "program"
-    return _Done(answer.output(), records, reaches_model, answer.found.usage)
+    named = {"memories": versions_of(record for record, _ in answer.records)}
+    used = named if answer.records and call.reaches_model else None
+    return _Done(answer.output(), named, used, answer.found.usage)
+
+
+def _search_history(call: _Call, request: SearchHistory) -> _Done:
+    answer = search_history(call.services, call.entered, request)
+    parts = {"events": [{"id": shown.event.id, "part": shown.part} for shown in answer.events]}
+    used = parts if answer.events and call.reaches_model else None
+    return _Done(answer.output(), answer.named(), used, answer.usage)
 
 
 def _add(call: _Call, request: AddMemory) -> _Done:
@@ -105,12 +127,13 @@ def _add(call: _Call, request: AddMemory) -> _Done:
 
 
 def _added(added: Added) -> _Done:
-    return _Done({"memories": [view(added.record)], "duplicate": added.duplicate}, [added.record], usage=added.usage)
+    output = {"memories": [view(added.record)], "duplicate": added.duplicate}
+    return _Done(output, {"memories": versions_of([added.record])}, usage=added.usage)
 
 
 def _read(call: _Call, request: ReadMemory) -> _Done:
     record = read(call.services, call.entered, request.id)
-    return _Done({"sources": [view(record)]}, [record])
+    return _Done({"sources": [view(record)]}, {"sources": versions_of([record])})
 
 
 def _delete(call: _Call, request: DeleteMemory) -> _Done:
@@ -125,7 +148,7 @@ def _delete(call: _Call, request: DeleteMemory) -> _Done:
 
 
 def _removed(record: Record) -> _Done:
-    return _Done({"memories": [view(record)]}, [record])
+    return _Done({"memories": [view(record)]}, {"memories": versions_of([record])})
 
 
 _CARRY_OUT: Mapping[type, Callable[[_Call, Any], _Done]] = {
@@ -133,6 +156,7 @@ _CARRY_OUT: Mapping[type, Callable[[_Call, Any], _Done]] = {
     AddMemory: _add,
     ReadMemory: _read,
     DeleteMemory: _delete,
+    SearchHistory: _search_history,
 }
 
 
@@ -146,13 +170,11 @@ def _error(refused: ToolRefused) -> dict[str, Any]:
 
 def _events(call: _Call, done: _Done) -> list[dict[str, Any]]:
     now = call.services.clock.now()
-    named = "sources" if call.tool == "read_memory" else "memories"
-    output = {**done.output, named: versions_of(done.records)}
-    events = [call.execution.ended({"output": output}, now)]
-    if done.retrieved:
-        events.append(call.execution.retrieved(done.records, now))
+    events = [call.execution.ended({"output": {**done.output, **done.named}}, now)]
+    if done.used:
+        events.append(call.execution.used(done.used, now))
     if done.usage:
-        events.append(done.usage.event(written(now), "search" if call.tool == "search_memory" else "commit"))
+        events.append(done.usage.event(written(now), _PAID_FOR.get(call.tool, "commit")))
     return events
 
 

@@ -1,5 +1,5 @@
 """The transcript of an attempt, in order (TR-1 as far as its parts exist). Executions name records by id and version;
-the text at that version is joined in here, so it lives nowhere else (TR-2)."""
+the text at that version is joined in here, so it lives nowhere else (TR-2); that of history by `history_texts`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from agent_memory.domain.records import Record, view
 from agent_memory.domain.turns import Turn, TurnStatus, rollback_event
 
 from .enter import Entered, configuration, find_turn
+from .history_texts import with_history
 from .paging import behind_number
 from .services import Services
 from .staged import staged_view
@@ -53,7 +54,7 @@ def joined(services: Services, turn: Turn, events: list[dict[str, Any]]) -> list
     if turn.status is TurnStatus.OPEN and not all(_at(entry, records) for entry in named):
         entered = Entered(turn, configuration(services, turn).config, first=0)
         records = records | staged_view(services, entered).settled.after
-    return [_with_text(event, records) for event in events]
+    return with_history(services, turn, [_with_text(event, records) for event in events])
 
 
 def _entries(event: dict[str, Any]) -> Iterable[dict[str, Any]]:

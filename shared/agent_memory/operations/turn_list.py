@@ -39,6 +39,7 @@ class TurnFilters:
     invocation_id: str | None = None
     preview: bool | None = None
     status: str | None = None
+    review: str | None = None
     since: str | None = None
     until: str | None = None
 
@@ -48,6 +49,10 @@ class TurnFilters:
         return all(value is None or value == getattr(listed, name) for name, value in given.items()) and (
             self.until is None or made_at(listed.turn_id) < instant(self.until)
         )
+
+    def fit_now(self, turn: Turn) -> bool:
+        """As far as what changes tells."""
+        return self.status in (None, turn.status) and self.review in (None, turn.review.status)
 
     def is_before(self, turn_id: str) -> bool:
         """Whether this turn and all older ones are too old."""
@@ -65,7 +70,7 @@ def list_turns(
     last: str | None = None
     looked_at = 0
     for looked_at, (id, turn) in enumerate(_newest_first(services, agent_id, filters, before, limit), 1):
-        if turn and filters.status in (None, turn.status):
+        if turn and filters.fit_now(turn):
             if len(shown) == limit:
                 last = shown[-1].turn_id
                 break

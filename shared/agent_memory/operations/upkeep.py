@@ -11,16 +11,20 @@ from datetime import timedelta
 
 from agent_memory.domain.errors import ConditionFailed
 from agent_memory.domain.floor import MEASURED, measured_floor
-from agent_memory.domain.turns import TurnStatus, as_of, rollback_event, times_out_at
+from agent_memory.domain.times import instant, written
+from agent_memory.domain.turns import ReviewStatus, TurnStatus, as_of, rollback_event, times_out_at
 from agent_memory.store import keys
 
-from .end import end, forget
+from .commit import commit
+from .forget import forget
 from .index import Indexed, embed_waiting, index_each
+from .index_history import embed_waiting_turns
 from .services import Services
 
 HasTime = Callable[[], bool]
 
 LATE = timedelta(minutes=5)  # for a commit to wait: the stream shows it within seconds, and tries again by itself
+STUCK = timedelta(minutes=30)  # for a review: one takes minutes, its tries included
 BATCH = 100  # commits told at a time, as the stream brings them
 PAGE = 100  # rows of each shard of a list
 
@@ -40,14 +44,27 @@ def time_out(services: Services, has_time: HasTime) -> int:
 
 
 def resume(services: Services, has_time: HasTime) -> int:
-    """Commit turns whose end was cut off between its two transactions; gives how many. Those that others are at are
-    left to them."""
+    """Go on with turns whose end was cut off; gives how many. Those that others are at are left to them: a review may
+    take a while."""
     done = 0
     for agent_id, turn_id in services.turns.all_ending(limit=PAGE):
         if not has_time():
             break
-        done += end(services, agent_id, turn_id, outcome="completed").by_this_call
+        done += _resume(services, agent_id, turn_id)
     return done
+
+
+def _resume(services: Services, agent_id: str, turn_id: str) -> bool:
+    turn = services.turns.get(agent_id, turn_id)
+    if turn is None or not turn.is_settling:
+        return False
+    if turn.review.status is not ReviewStatus.PENDING:
+        return commit(services, agent_id, turn_id).by_this_call
+    now = services.clock.now()
+    if instant(turn.review.begun_at or written(now)) + STUCK > now:
+        return False
+    services.turn_ends.start(agent_id, turn_id, turn.review.tries, again=f"{now:%Y%m%d%H}")
+    return True
 
 
 def drain(services: Services, has_time: HasTime, *, older_than: timedelta = LATE) -> Indexed:
@@ -70,10 +87,13 @@ def drain(services: Services, has_time: HasTime, *, older_than: timedelta = LATE
 
 
 def embed_all(services: Services, has_time: HasTime) -> int:
-    """Embed records that wait for the model; gives how many are done. Raises `EmbedderUnavailable` while it is down."""
+    """Embed what waits for the model; gives how many records are done. Raises `EmbedderUnavailable` while it is down: then
+    the next run goes on."""
     total = 0
     while has_time() and (done := embed_waiting(services)):
         total += done
+    while has_time() and embed_waiting_turns(services):
+        pass
     return total
 
 

@@ -57,6 +57,7 @@ CODES: Mapping[int, frozenset[str]] = {
             "turn_not_open",
             "outcome_differs",
             "not_retryable",
+            "no_failed_review",
             "turn_full",
             "not_active",
             "key_held",

@@ -185,15 +185,33 @@ class ToolError(Shape):
     details: ErrorDetails | None = None
 
 
+class HistoryEvent(Shape):
+    """What an earlier turn of the session said: a part of it, or part 1 of 1, the whole."""
+
+    id: str = Field(description="Of the message, as the call that added it gave it.")
+    turn: int = Field(description="The turn's number in its session.")
+    text: str = Field(description="A line that says who it is from, a line feed, and what was said.")
+    part: int
+    parts: int
+    role: Literal["user", "agent", "tool"]
+    tool: str | None = Field(description="Of a tool's result.")
+    call_id: str | None = Field(description="Of a tool's result: the call that it answers.")
+    execution_id: str = Field(description="The run that the turn belongs to.")
+    sequence: int = Field(description="Its place in the transcript of its turn.")
+    at: str = Field(description="The message's own time, as it was given.")
+    score: float | None = Field(description="Null where it was read by its id.")
+
+
 class ToolOutput(Shape):
     """Each tool gives its own part of these."""
 
+    events: list[HistoryEvent] | None = Field(None, description="Of search_history.")
     memories: list[FoundView] | None = Field(None, description="Of search_memory, add_memory and delete_memory.")
     sources: list[View] | None = Field(None, description="Of read_memory: the one record.")
     duplicate: bool | None = Field(None, description="Of add_memory: an equal record was there and is given back.")
     next: str | None = Field(None, description="Of search_memory: `after` of the next page of a list.")
-    missing: list[str] | None = Field(None, description="Of search_memory: ids that this turn does not see.")
-    degraded: bool | None = Field(None, description="Of search_memory, as these two: see a recall.")
+    missing: list[str] | None = Field(None, description="Of the searches: ids that this turn does not see.")
+    degraded: bool | None = Field(None, description="Of the searches, as these two: see a recall.")
     degraded_reason: Literal["embedder_down", "index_down", "index_behind"] | None = None
     ranked: int | None = None
 

@@ -200,6 +200,10 @@ class ToolsQuery(ConfigQuery):
 TurnState = Literal["open", "ending", "committed", "rolled_back"]
 
 
+class EmptyBody(Body):
+    """Nothing: an empty object, or no body at all."""
+
+
 class TurnsQuery(PageQuery):
     """All filters hold. A turn is as new as its id: the moment at which it was begun here."""
 
@@ -210,6 +214,7 @@ class TurnsQuery(PageQuery):
     invocation_id: GivenId | None = Field(None, description="Only of this invocation of a run.")
     status: TurnState | None = Field(None, description="Only what stands so now.")
     preview: Flag | None = Field(None, description="Only preview turns, or only live ones.")
+    review: Literal["failed"] | None = Field(None, description="Only turns whose review has failed.")
     since: Instant | None = Field(None, description="Only begun then or later, by the moment in the turn's id.")
     until: Instant | None = Field(None, description="Only begun before, by the moment in the turn's id.")
 
@@ -237,6 +242,7 @@ EventType = Literal[
     "memory.pinned",
     "recall.omitted",
     "judgement",
+    "review",
     "conflict",
     "pin.unpinned",
     "turn.committed",

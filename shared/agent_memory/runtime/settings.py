@@ -18,6 +18,7 @@ EMBEDDER_DIMENSIONS = "AGENT_MEMORY_EMBEDDER_DIMENSIONS"
 EMBEDDER_MIN_SCORE = "AGENT_MEMORY_EMBEDDER_MIN_SCORE"
 REVIEWER = "AGENT_MEMORY_REVIEWER"
 REVIEWER_MODEL = "AGENT_MEMORY_REVIEWER_MODEL"
+TURN_END = "AGENT_MEMORY_TURN_END"  # the state machine that carries out ends; only functions that begin one have it
 CALLS_PER_SECOND = "AGENT_MEMORY_CALLS_PER_SECOND"  # of one agent, above which it is answered 429
 OPENAI_API_KEY = "OPENAI_API_KEY"  # as every client of such servers reads it
 
@@ -63,6 +64,7 @@ class Settings:
     reviewer: ReviewerSettings
     openai_api_key: str | None = field(default=None, repr=False)
     calls_per_second: int = DEFAULT_CALLS_PER_SECOND
+    turn_end: str = ""
 
 
 def settings_of(environment: Mapping[str, str]) -> Settings:
@@ -83,6 +85,7 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
         ),
         openai_api_key=environment.get(OPENAI_API_KEY) or None,
         calls_per_second=_calls_per_second(environment),
+        turn_end=environment.get(TURN_END) or "",
     )
 
 

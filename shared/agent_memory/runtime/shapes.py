@@ -242,6 +242,7 @@ ANSWERS: dict[str, type[BaseModel]] = {
     "call_tool": ToolAnswer,
     "judge_turn": JudgementAnswer,
     "end_turn": TurnShape,
+    "review_turn": TurnShape,
     "get_transcript": Transcript,
     "get_execution": ExecutionShape,
     "list_sessions": Sessions,

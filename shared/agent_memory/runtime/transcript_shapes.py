@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue
 
 from .answer_model import RecordStatus, ScopeOfRecord, Shape, SourceOfRecord, Time
-from .record_shapes import Omission, ToolError
+from .record_shapes import HistoryEvent, Omission, ToolError
 
 
 class _Event(Shape):
@@ -20,6 +20,13 @@ class VersionOf(Shape):
 
     id: str
     version: int
+
+
+class PartOf(Shape):
+    """A part of an event of the history."""
+
+    id: str
+    part: int
 
 
 # ---------------------------------------------------------------- messages
@@ -72,9 +79,17 @@ class VersionShown(VersionOf):
     created_at: Time | None = None
 
 
+class EventShown(HistoryEvent):
+    """With its text, joined in as it is read; where it is gone, the rest and `erased`."""
+
+    text: str | None = None  # type: ignore[assignment]  # where it is erased
+    erased: Literal[True] | None = None
+
+
 class OutputShown(Shape):
     """What the tool gave, records by id and version."""
 
+    events: list[EventShown] | None = None
     memories: list[VersionShown] | None = None
     sources: list[VersionShown] | None = None
     duplicate: bool | None = None
@@ -101,13 +116,14 @@ class ExecutionEvent(_Event):
 
 
 class OutputUse(_Event):
-    """That these versions came before a model."""
+    """That these versions of records, or these parts of earlier events, came before a model."""
 
     type: Literal["output_use"]
     use: Literal["RETRIEVED"]
     tool_execution_id: str
     conversation: str
-    memories: list[VersionOf]
+    memories: list[VersionOf] | None = None
+    events: list[PartOf] | None = None
 
 
 class ExecutionShape(ExecutionEvent):
@@ -128,7 +144,7 @@ class UsageEvent(_Event):
     output_tokens: int
     cached: bool
     limited: bool
-    what_for: Literal["recall", "search", "commit"] = Field(alias="for")
+    what_for: Literal["recall", "search", "history", "commit", "review"] = Field(alias="for")
 
 
 # ---------------------------------------------------------------- what came of it
@@ -156,6 +172,41 @@ class JudgementEvent(_Event):
     verdict: Literal["accepted", "rejected"]
     feedback: str | None
     judge: str | None
+
+
+class CandidateShape(Shape):
+    """What the review's model proposed, or a rejection said; null and no labels: not stated."""
+
+    retracts: bool = Field(description="Whether it only says that something known is wrong.")
+    summary: str
+    content: str | None
+    kind: str
+    labels: dict[str, str]
+    scope: str | None
+    memory_key: str | None
+    priority: int | None
+    occurred_at: str | None
+    expires_at: str | None
+
+
+class NeighbourShape(VersionOf):
+    cosine: float | None = Field(description="Null of one that is near by its key or its very words.")
+
+
+class ReviewEvent(_Event):
+    """A decision of the review on one candidate; or that the review failed: `status`, `error` and `attempt` alone."""
+
+    type: Literal["review"]
+    candidate: CandidateShape | None = None
+    length: int | None = Field(None, description="In the candidate's place where it was refused: how long it was.")
+    source: Literal["review", "lesson"] | None = None
+    decision: Literal["add", "replace", "delete", "skip"] | None = None
+    memory_id: str | None = Field(None, description="The record that it replaces, deletes, or is skipped for.")
+    reason: str | None = None
+    neighbours: list[NeighbourShape] | None = Field(None, description="What it was compared with.")
+    status: Literal["failed"] | None = None
+    error: Literal["unreadable", "unavailable"] | None = None
+    attempt: int | None = Field(None, description="Which try of this turn's review, from 1.")
 
 
 class Current(Shape):
@@ -187,6 +238,7 @@ class UnpinnedEvent(_Event, ConflictShape):
 class CommittedEvent(_Event):
     type: Literal["turn.committed"]
     memories: list[VersionOf]
+    history_events: int
 
 
 class RolledBackEvent(_Event):
@@ -202,6 +254,7 @@ AnyEvent = Annotated[
     | PinnedEvent
     | OmittedEvent
     | JudgementEvent
+    | ReviewEvent
     | ConflictEvent
     | UnpinnedEvent
     | CommittedEvent

@@ -12,7 +12,7 @@ from agent_memory.domain.errors import Unavailable
 from agent_memory.domain.times import written
 from agent_memory.operations import upkeep
 from agent_memory.operations.expire import remove_expired
-from agent_memory.operations.reindex import ensure_index
+from agent_memory.operations.reindex import ensure_index, fill_history, fill_records
 from agent_memory.operations.services import Services
 from agent_memory.operations.status import owed
 from agent_memory.operations.upkeep import HasTime
@@ -66,11 +66,12 @@ def _expire(services: Services, has_time: HasTime) -> None:
 
 
 def _index(services: Services, has_time: HasTime) -> None:
-    make = wired().replaceable
-    if make and not make().exists() and services.agents.exist():
-        log.error("index missing, filled from the table; agent-memory reindex does it at once")
-    if make and not ensure_index(services, make(), has_time):
-        log.warning("index not filled yet")
+    for make, fill in ((wired().replaceable, fill_records), (wired().replaceable_history, fill_history)):
+        if make and not make().exists() and services.agents.exist():
+            log.error("index missing, filled from the table; agent-memory reindex does it at once")
+        if make and not ensure_index(services, make(), has_time, fill):
+            log.warning("index not filled yet")
+            return
 
 
 def _drain(services: Services, has_time: HasTime) -> None:

@@ -27,12 +27,14 @@ from agent_memory.domain.ports import (
     Said,
     SearchIndex,
     Table,
+    TurnEnds,
 )
 from agent_memory.operations.reindex import Replaceable
 from agent_memory.operations.services import Services, Together
 from agent_memory.store.agents import Agents
 from agent_memory.store.calls import Calls
 from agent_memory.store.deployment import Deployment
+from agent_memory.store.history import History
 from agent_memory.store.keys import agent_of
 from agent_memory.store.receipts import Receipts
 from agent_memory.store.records import Records
@@ -46,17 +48,20 @@ if TYPE_CHECKING:
     from agent_memory.adapters.kept_floor import FloorlessModel, KeptFloors
     from agent_memory.adapters.opensearch import OpenSearchIndex
 
+MEMORIES, HISTORY = "memories", "history"  # aliases of the search indices
 CACHE_BYTES = 16 * 1024 * 1024  # some 10,000 vectors of 384 dimensions
 _TITAN_DIMENSIONS = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Wired:
-    """replaceable: makes the index as one that another can be filled beside; None: this edition does not."""
+    """replaceable, replaceable_history: make an index as one that another can be filled beside; None: this edition does
+    not."""
 
     services: Services
     edition: str
     replaceable: Callable[[], Replaceable] | None = None
+    replaceable_history: Callable[[], Replaceable] | None = None
     rates: Rates = field(default_factory=Rates)
 
 
@@ -95,7 +100,9 @@ def services_of(
     index: SearchIndex,
     embedder: Embedder,
     reviewer: Reviewer,
+    turn_ends: TurnEnds,
     *,
+    history_index: SearchIndex,
     together: Together,
     clock: Clock | None = None,
     server: str = "",
@@ -110,9 +117,12 @@ def services_of(
         calls=Calls(table),
         receipts=Receipts(table, server=server),
         deployment=Deployment(table),
+        history=History(table),
         index=index,
+        history_index=history_index,
         embedder=embedder,
         reviewer=reviewer,
+        turn_ends=turn_ends,
         clock=clock or SystemClock(),
         ids=ids,
         together=together,
@@ -144,25 +154,39 @@ def _threads() -> ThreadPoolExecutor:
 def _in_aws(settings: Settings) -> Wired:
     from agent_memory.adapters.dynamodb import DynamoDBTable
     from agent_memory.adapters.dynamodb_client import dynamodb_client
+    from agent_memory.adapters.step_functions import StateMachine
 
     table = DynamoDBTable(settings.memory_table, settings.execution_table, dynamodb_client())
     embedder = remote_embedder(settings.embedder, key=settings.openai_api_key, kept=_TableFloors(Deployment(table)))
 
     @cache
     def index() -> OpenSearchIndex:
-        return _opensearch_index(settings, embedder)
+        return _opensearch_index(settings, embedder, MEMORIES)
+
+    @cache
+    def history_index() -> OpenSearchIndex:
+        return _opensearch_index(settings, embedder, HISTORY)
 
     reviewer = _LaterReviewer(settings.reviewer, settings.openai_api_key)
-    ports = services_of(table, _LaterIndex(index), embedder, reviewer, together=at_once)
-    return Wired(ports, "aws", index, Rates(settings.calls_per_second))
+    turn_ends = StateMachine(settings.turn_end)
+    ports = services_of(
+        table,
+        _LaterIndex(index),
+        embedder,
+        reviewer,
+        turn_ends,
+        history_index=_LaterIndex(history_index),
+        together=at_once,
+    )
+    return Wired(ports, "aws", index, history_index, rates=Rates(settings.calls_per_second))
 
 
-def _opensearch_index(settings: Settings, embedder: Embedder) -> OpenSearchIndex:
+def _opensearch_index(settings: Settings, embedder: Embedder, alias: str) -> OpenSearchIndex:
     from agent_memory.adapters.opensearch import OpenSearchIndex
     from agent_memory.adapters.opensearch_client import connect
 
     client = connect(settings.opensearch_url, signer=_signer(settings.opensearch_signed))
-    return OpenSearchIndex(client, model=embedder.model, dimensions=embedder.dimensions, agent_of=agent_of)
+    return OpenSearchIndex(client, alias, model=embedder.model, dimensions=embedder.dimensions, agent_of=agent_of)
 
 
 class _LaterIndex:

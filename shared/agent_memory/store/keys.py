@@ -12,8 +12,10 @@
 | | | `H#<fingerprint>#<id>` | that the record brought exactly these fields |
 | | | `N#<commit>` | not yet indexed: the ids that one commit changed here |
 | | `#unindexed`, shard | `U#<commit>` | the same for all places of the commit: what the stream tells the index of |
+| | | `U#<id>` | likewise, that a turn has said what its session's history keeps |
 | | `#expiring`, shard | `<end>#<id>` | a record that ends by itself, and where it lies |
 | | `#unembedded` | `<id>` | a record that waits for the model; the index has it by its words alone |
+| | `#unembedded-history`, shard | history, number | the same of what a turn said |
 | | agent or `#platform` | `I#<id>` | pointer from a record's id to its place |
 | | agent | `N#<commit>` | of one commit: what the index refused, in whatever place |
 | | agent | `C#<version>` | a version of the configuration |
@@ -29,7 +31,13 @@
 | | | `J#<id>` | on the first attempt: judgements of the turn |
 | | turn; agent or `#platform`, `#receipts`, shard | `A#<hash>` | what an Idempotency-Key has been answered |
 | | agent, session | `SESSION` | the last turn number |
+| | | `UNREVIEWED#<mode>` | its committed turns whose messages no review has read |
+| | | `G#<turn>` | a turn that is ended and not yet committed |
 | | | `S#<mode>#<conversation>` | which versions recalls of its committed turns showed it |
+| | | `COMMITS` | how many of its turns have kept something |
+| | | `H#<mode>#<number>` | which messages of a committed turn history keeps |
+| | | `N#<mode>#<number>` | that the index has not shown these yet |
+| | | `V#<mode>#<model>#<number>#<part>` | vectors of some of their parts by that model |
 | | agent, `#turns` | `<turn>` | whom and what the attempt is for |
 | | agent, `#sessions` | `<turn>` | the session that the turn was the first of |
 | | agent, user | `S#<turn>` | the same, of sessions in which the user had a turn |
@@ -45,6 +53,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from agent_memory.domain.history import HistoryPlace
 from agent_memory.domain.ports import Key
 from agent_memory.domain.scopes import Place, Scope, TurnIds
 
@@ -59,6 +68,8 @@ SHARDS = 8  # of a list: a partition takes 1,000 writes a second (DynamoDB), and
 POINTER, CONFIGURATION = "I#", "C#"
 STAGED, MESSAGES, EVENTS, JUDGEMENT, SEEN = "W#", "M#", "X#", "J#", "S#"
 USERS_SESSION = "S#"
+ENDING = "G#"
+KEPT, KEPT_NOT_YET, KEPT_VECTORS = "H#", "N#", "V#"
 RECEIPT = "A#"
 EXPIRES = "expires_ttl"  # the attribute by which a row is removed some time after, in seconds since 1970
 
@@ -208,7 +219,7 @@ def newest_attempt(agent_id: str, first_turn_id: str) -> Key:
 
 
 def staged(agent_id: str, turn_id: str, number: int) -> Key:
-    return Key("execution", turn_partition(agent_id, turn_id), f"{STAGED}{number:04}")
+    return Key("execution", turn_partition(agent_id, turn_id), f"{STAGED}{number:06}")
 
 
 def messages(agent_id: str, turn_id: str, sequence: int) -> Key:
@@ -234,6 +245,56 @@ def seen_in_session(ids: TurnIds, conversation: str) -> Key:
 
 def session(ids: TurnIds) -> Key:
     return Key("execution", f"{ids.agent_id}#session#{escape(ids.session_id or '')}", "SESSION")
+
+
+def unreviewed(ids: TurnIds) -> Key:
+    mode = PREVIEW if ids.preview else "live"
+    return Key("execution", session(ids).partition, f"UNREVIEWED#{mode}")
+
+
+def session_commits(agent_id: str, session_id: str) -> Key:
+    return Key("execution", session(TurnIds(agent_id, session_id)).partition, "COMMITS")
+
+
+def history_partition(place: HistoryPlace) -> str:
+    """What the index knows a session's history by."""
+    return f"{session(TurnIds(place.agent_id, place.session_id)).partition}#{place.mode}"
+
+
+def history_place_of(partition: str) -> HistoryPlace:
+    agent_id, _, session_id, mode = partition.split("#")
+    return HistoryPlace(agent_id, unescape(session_id), mode == PREVIEW)
+
+
+def kept_turn(place: HistoryPlace, number: int | None = None) -> Key:
+    """None: what the rows of all turns begin with."""
+    return _of_history(place, f"{KEPT}{place.mode}#", number)
+
+
+def kept_not_yet(place: HistoryPlace, number: int | None = None) -> Key:
+    return _of_history(place, f"{KEPT_NOT_YET}{place.mode}#", number)
+
+
+def kept_vectors(place: HistoryPlace, model: str, number: int | None = None, first: str = "") -> Key:
+    prefix = _of_history(place, f"{KEPT_VECTORS}{place.mode}#{escape(model)}#", number)
+    return prefix if number is None else prefix._replace(sort=f"{prefix.sort}#{first}")
+
+
+def _of_history(place: HistoryPlace, prefix: str, number: int | None) -> Key:
+    partition = session(TurnIds(place.agent_id, place.session_id)).partition
+    return Key("execution", partition, prefix if number is None else f"{prefix}{number:010}")
+
+
+def unembedded_turn(place: HistoryPlace, number: int) -> Key:
+    return Key("memory", unembedded_turns(number % SHARDS), f"{history_partition(place)}#{number:010}")
+
+
+def unembedded_turns(shard: int) -> str:
+    return f"#unembedded-history#{shard}"
+
+
+def ending_in_session(ids: TurnIds, turn_id: str) -> Key:
+    return Key("execution", session(ids).partition, ENDING + turn_id)
 
 
 def judgement(agent_id: str, first_turn_id: str, id: str) -> Key:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from agent_memory.domain.ports import Delete, Item, Key, Put, Row, Table
 from agent_memory.domain.records import Record
@@ -29,11 +30,13 @@ TWINS = 20  # equal records that are looked at: nearly always the newest is the 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What one commit changed, and no search shows yet: ids by place. gone: stamps of records that were removed."""
+    """What one commit changed, and no search shows yet: ids by place. gone: stamps of records that were removed.
+    history: instead of records, the turn whose messages are kept (`history.ref_of`)."""
 
     id: str
     changed: Mapping[Place, Sequence[str]]
     gone: Mapping[str, int] = field(default_factory=dict)
+    history: Sequence[Any] = ()
 
     @property
     def since(self) -> datetime:
@@ -281,8 +284,8 @@ class Records:
 
 
 def _commit(row: Row) -> Commit:
-    changed = {keys.place_of(partition): ids for partition, ids in row.item["changed"].items()}
-    return Commit(row.key.sort.split("#")[1], changed, row.item.get("gone", {}))
+    changed = {keys.place_of(partition): ids for partition, ids in row.item.get("changed", {}).items()}
+    return Commit(row.key.sort.split("#")[1], changed, row.item.get("gone", {}), row.item.get("history", ()))
 
 
 def _refused(commit: Commit, refused: Collection[str]) -> list[Put]:

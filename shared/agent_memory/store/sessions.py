@@ -55,6 +55,16 @@ class Sessions:
         taken = Put(_key(turn.agent_id, session.session_id), _item(session), condition)
         return [taken, *(Put(key, {"session_id": session.session_id}) for key in listed)]
 
+    def commits(self, agent_id: str, session_id: str) -> int:
+        """How many of its turns have kept something in its history."""
+        item = self._table.get(keys.session_commits(agent_id, session_id))
+        return item["count"] if item else 0
+
+    def count_commit(self, agent_id: str, session_id: str, before: int) -> Put:
+        """One more than `before`, which it fails on where another was faster: each has a count of its own."""
+        unchanged = Equals("count", before) if before else Absent()
+        return Put(keys.session_commits(agent_id, session_id), {"count": before + 1}, unchanged)
+
     def newest_first(
         self, agent_id: str, *, user_id: str | None, before: str | None, limit: int
     ) -> list[tuple[str, str]]:

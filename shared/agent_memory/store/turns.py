@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from agent_memory.domain.errors import ConditionFailed, TooLarge
 from agent_memory.domain.ports import Absent, AllOf, Check, Delete, Equals, Item, Key, Put, Row, Table, Write
 from agent_memory.domain.records import Record
+from agent_memory.domain.scopes import TurnIds
 from agent_memory.domain.staging import Staged
-from agent_memory.domain.turns import Review, ReviewStatus, Turn, TurnStatus, not_open
+from agent_memory.domain.turns import Review, ReviewStatus, Turn, TurnStatus, Waiting, not_open
 
 from . import keys
 from .calls import call_rows
@@ -19,6 +20,10 @@ from .staged_items import staged_change, staged_item
 
 MAX_SEEN = 2000  # records of one conversation that were shown: 70 KB; what was shown longer ago counts as unseen
 _TRIES = 16  # each lost try is another turn of the session that committed at the same time
+
+MAX_UNREVIEWED = (
+    4000  # turns of a session, 45 bytes each: half an item; only reviews that fail for months let so many wait
+)
 
 MESSAGES_BYTES = 3_900_000  # of one call, compressed: one transaction takes 4 MB
 
@@ -46,11 +51,12 @@ class Turns:
         item = self._table.get(keys.turn(agent_id, turn_id))
         return _turn(agent_id, turn_id, item) if item else None
 
-    def enter(self, agent_id: str, turn_id: str, events: int, messages: int = 0) -> Turn | None:
+    def enter(self, agent_id: str, turn_id: str, events: int, **counted: int) -> Turn | None:
         """Read an open turn and reserve sequence numbers for `events` events: the last of them is `turn.sequence`.
+        counted: what else of the turn's counters grows, and by how much.
 
         None where there is no such turn; raises `Conflict` (turn_not_open) where it is not open."""
-        counters = {"sequence": events} | ({"messages": messages} if messages else {})
+        counters = {"sequence": events} | {name: by for name, by in counted.items() if by}
         try:
             item = self._table.increment(keys.turn(agent_id, turn_id), counters, condition=_OPEN)
         except ConditionFailed as failed:
@@ -103,12 +109,24 @@ class Turns:
         """Goes with every write that ends the turn."""
         return Delete(keys.open_turn(turn_id))
 
-    def ending(self, turn: Turn) -> Put:
-        """Goes with the write that ends a turn without committing it yet: upkeep goes on where the caller does not."""
-        return Put(keys.ending_turn(turn.turn_id), {"agent_id": turn.agent_id})
+    def ending(self, turn: Turn) -> list[Put]:
+        """Goes with the write that ends a turn without committing it yet, or that begins a review anew: upkeep goes on
+        where nobody else does, and the session's next turns are told."""
+        puts = [Put(keys.ending_turn(turn.turn_id), {"agent_id": turn.agent_id})]
+        if turn.session_id is not None and turn.status is TurnStatus.ENDING:
+            puts.append(Put(keys.ending_in_session(turn.ids, turn.turn_id), {}))
+        return puts
 
     def no_longer_ending(self, turn: Turn) -> list[Delete]:
-        return [Delete(keys.ending_turn(turn.turn_id))] if turn.status is TurnStatus.ENDING else []
+        deletes = [Delete(keys.ending_turn(turn.turn_id))] if turn.is_settling else []
+        if turn.session_id is not None and turn.status is TurnStatus.ENDING:
+            deletes.append(Delete(keys.ending_in_session(turn.ids, turn.turn_id)))
+        return deletes
+
+    def ending_in_session(self, ids: TurnIds) -> list[str]:
+        """Its turns that are ended and not yet committed, oldest first."""
+        rows = self._table.query("execution", keys.session(ids).partition, prefix=keys.ENDING)
+        return [row.key.sort.removeprefix(keys.ENDING) for row in rows]
 
     def all_ending(self, *, limit: int) -> list[tuple[str, str]]:
         """(agent, turn), oldest first."""
@@ -123,22 +141,27 @@ class Turns:
 
     # -- staged changes
 
-    def staged(self, agent_id: str, turn_id: str) -> list[Staged]:
+    def staged(self, turn: Turn) -> list[Staged]:
         """The log, in order."""
-        rows = self._table.query("execution", keys.turn_partition(agent_id, turn_id), prefix=keys.STAGED)
+        start = _log(turn, 0)
+        rows = self._table.query("execution", start.partition, prefix=keys.STAGED, after=start.sort)
         return [staged_change(row.item) for row in rows]
 
     def nothing_staged_behind(self, turn: Turn, count: int) -> Check:
         """The log still has `count` entries: a call that entered before the commit has not staged since."""
-        return Check(keys.staged(turn.agent_id, turn.turn_id, count + 1), Absent())
+        return Check(_log(turn, count + 1), Absent())
 
     def stage(self, turn: Turn, number: int, change: Staged) -> Put:
         """The log's entry `number`, from 1; fails where another call was faster."""
-        return Put(keys.staged(turn.agent_id, turn.turn_id, number), staged_item(change), Absent())
+        return Put(_log(turn, number), staged_item(change), Absent())
+
+    def restage(self, turn: Turn, number: int, change: Staged) -> Put:
+        """Another change in the place of that entry."""
+        return Put(_log(turn, number), staged_item(change))
 
     def forget_staged(self, turn: Turn, count: int) -> list[Delete]:
         """At the end: what was staged is written, or never will be."""
-        return [Delete(keys.staged(turn.agent_id, turn.turn_id, n)) for n in range(1, count + 1)]
+        return [Delete(_log(turn, n)) for n in range(1, count + 1)]
 
     # -- what was shown
 
@@ -232,7 +255,29 @@ class Turns:
         rows = self._table.query("execution", partition, prefix=prefix, newest_first=True, after=behind, limit=2)
         return rows[1].key.sort if len(rows) > 1 else None
 
+    def messages_of(self, agent_id: str, turn_id: str) -> list[dict[str, Any]]:
+        """All that were kept, in order."""
+        rows = self._table.query("execution", keys.turn_partition(agent_id, turn_id), prefix=keys.MESSAGES)
+        return [event for row in rows for event in events_of(row)]
+
+    # -- what no review has read
+
+    def unreviewed(self, ids: TurnIds) -> Unreviewed:
+        """Of the turns of a session that are committed, those of the turn's own mode (PV-4)."""
+        item = self._table.get(keys.unreviewed(ids))
+        return Unreviewed([Waiting(*one) for one in item["turns"]], item["writes"]) if item else Unreviewed()
+
+    def leave_unreviewed(self, ids: TurnIds, before: Unreviewed, turns: Sequence[Waiting]) -> Put:
+        """These wait from now on, if nothing has changed since `before` was read; the newest `MAX_UNREVIEWED`."""
+        item = {"turns": [list(one) for one in turns[-MAX_UNREVIEWED:]], "writes": before.writes + 1}
+        return Put(keys.unreviewed(ids), item, Equals("writes", before.writes) if before.writes else Absent())
+
     # -- judgements
+
+    def judgements(self, turn: Turn) -> list[dict[str, Any]]:
+        """Of all attempts of the turn, oldest first."""
+        partition = keys.turn_partition(turn.agent_id, turn.first_turn_id)
+        return [row.item for row in self._table.query("execution", partition, prefix=keys.JUDGEMENT)]
 
     def judgement(self, turn: Turn, id: str, judgement: Mapping[str, Any]) -> Put:
         """Beside the turn's first attempt: a later attempt learns from it too (JD-1)."""
@@ -250,6 +295,14 @@ class Turns:
 
 
 @dataclass(frozen=True, slots=True)
+class Unreviewed:
+    """turns: oldest first. writes: how often this has changed."""
+
+    turns: Sequence[Waiting] = ()
+    writes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """What of an attempt never changes: whom it is for, and what it is part of."""
 
@@ -260,6 +313,14 @@ class Listed:
     workflow_id: str | None = None
     user_id: str | None = None
     preview: bool = False
+
+
+def _log(turn: Turn, number: int) -> Key:
+    """A review that is begun anew has a log of its own, behind those before: what was left of them is never read."""
+    return keys.staged(turn.agent_id, turn.turn_id, turn.review.tries * _LOG + number)
+
+
+_LOG = 100  # entries: a turn makes 25 changes (TU-5), and each may be confirmed or dropped besides
 
 
 def _seen(item: Item | None) -> dict[str, int]:
@@ -290,8 +351,11 @@ def _turn(agent_id: str, turn_id: str, item: Item) -> Turn:
 
 
 def _review_item(review: Review) -> Item:
-    return {**asdict(review), "status": review.status.value, "claimed": list(review.claimed)}
+    return {**asdict(review), "status": review.status.value, "claimed": [list(one) for one in review.claimed]}
 
 
 def _review(item: Item) -> Review:
-    return replace(Review(**item), status=ReviewStatus(item["status"])) if item else Review()
+    if not item:
+        return Review()
+    claimed = [Waiting(*one) for one in item["claimed"]]
+    return Review(**{**item, "status": ReviewStatus(item["status"]), "claimed": claimed})

@@ -6,7 +6,6 @@ import pytest
 from review_items import agent
 
 from agent_memory.domain.reviewing.due import is_due, may_review
-from agent_memory.domain.scopes import TurnIds
 
 
 @pytest.mark.rule("EX-3")
@@ -28,9 +27,9 @@ def test_a_review_is_due_once_so_many_messages_were_added(every, said, due):
 @pytest.mark.rule("CF-1", "CF-2")
 @pytest.mark.parametrize(("settings", "may"), [({}, True), ({"enabled": False}, False), ({"write": ()}, False)])
 def test_an_agent_that_remembers_or_writes_nothing_is_not_reviewed(settings, may):
-    assert may_review(agent(**settings), TurnIds("support", session_id="s1")) is may
+    assert may_review(agent(**settings)) is may
 
 
 @pytest.mark.rule("SC-3")
 def test_a_turn_without_an_id_for_any_scope_is_reviewed_so_that_what_is_skipped_is_on_record():
-    assert may_review(agent(write=("user",)), TurnIds("support", session_id="s1"))
+    assert may_review(agent(write=("user",)))

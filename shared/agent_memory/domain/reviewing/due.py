@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..configuration import AgentConfig
 from ..memory_settings import Every, EveryMessages
-from ..scopes import TurnIds
 
 
 def is_due(every: Every, said: int) -> bool:
@@ -13,7 +12,7 @@ def is_due(every: Every, said: int) -> bool:
     return said >= (every.messages if isinstance(every, EveryMessages) else 1)
 
 
-def may_review(config: AgentConfig, ids: TurnIds) -> bool:
-    """Whether memory is on and any scope is written. ids: say nothing of it; where the turn has none for a candidate's
-    scope, the candidate is skipped, which is on record then, and no message is passed over (SC-3)."""
+def may_review(config: AgentConfig) -> bool:
+    """Whether memory is on and any scope is written. Where the turn has no id for a candidate's scope, the candidate is
+    skipped, which is on record then, and no message is passed over (SC-3)."""
     return config.memory.enabled and bool(config.writable)

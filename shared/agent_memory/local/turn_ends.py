@@ -1,0 +1,108 @@
+"""The ends of turns on one machine: a few threads that review and commit, in place of Step Functions.
+
+What is told survives a restart, since the table lists every turn that has not come to its end: `start` takes these up.
+A review that does not answer is tried again, then the turn commits without it (EX-6).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from queue import Empty, Queue
+from threading import Event, Lock, Thread
+from time import monotonic
+
+from agent_memory.domain.errors import Unavailable
+from agent_memory.domain.turns import Turn
+from agent_memory.operations.review import review
+from agent_memory.operations.services import Services
+from agent_memory.operations.turn_end import carry_out
+from agent_memory.runtime import observability as log
+from agent_memory.runtime.turn_ends import tell
+
+THREADS = 4  # turns at once: a review mostly waits for its model
+TRIES = 3  # of a step of a review, each with the tries of the model's own client
+WAIT_S = 1.0  # before the second, twice as long before the third, each by half more or less
+LATER_S = 5.0  # before a turn is tried again whose commit the store did not take
+_LISTED = 1000  # turns that were cut off by the end of the process
+_LOOK_S = 0.5  # the longest that an idle thread takes to stop
+
+
+class _Stopped(Exception):
+    """The server stops: the turn is taken up at the next start."""
+
+
+class TurnEndThreads:
+    """services: those to work with, once there are any."""
+
+    def __init__(self, services: Callable[[], Services]) -> None:
+        self._services = services
+        self._told: Queue[tuple[str, str]] = Queue()
+        self._busy: set[tuple[str, str]] = set()  # told and not done: told once more they are not begun once more
+        self._lock = Lock()
+        self._stopping = Event()
+        self._threads = [Thread(target=self._run, name=f"turn end {n}", daemon=True) for n in range(THREADS)]
+
+    def start(self, agent_id: str, turn_id: str, tries: int, again: str = "") -> None:
+        """As `TurnEnds`."""
+        with self._lock:
+            if (agent_id, turn_id) in self._busy:
+                return
+            self._busy.add((agent_id, turn_id))
+        self._told.put((agent_id, turn_id))
+
+    def run(self) -> None:
+        """Work from now on, first on what an earlier process did not come to the end of."""
+        for agent_id, turn_id in self._services().turns.all_ending(limit=_LISTED):
+            self.start(agent_id, turn_id, 0)
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, timeout_s: float) -> bool:
+        """Whether all have ended in that time; a thread that waits for a model does not, and dies with the process."""
+        self._stopping.set()
+        end = monotonic() + timeout_s
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(max(0.0, end - monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                told = self._told.get(timeout=_LOOK_S)
+            except Empty:
+                continue
+            self._carry_out(*told)
+
+    def _carry_out(self, agent_id: str, turn_id: str) -> None:
+        is_done = True
+        try:
+            tell(carry_out(self._services(), agent_id, turn_id, review=self._review))
+        except _Stopped:
+            return
+        except Unavailable as error:
+            log.warning("turn end waits", turn_id=turn_id, **log.where(error))
+            is_done = False
+        except Exception as error:  # the loop of a queue: one turn must not end it; upkeep takes this one up again
+            log.error("turn end failed", turn_id=turn_id, **log.where(error))
+        if not is_done and not self._stopping.wait(LATER_S):
+            self._told.put((agent_id, turn_id))
+            return
+        with self._lock:
+            self._busy.discard((agent_id, turn_id))
+
+    def _review(self, services: Services, agent_id: str, turn_id: str) -> Turn:
+        for tried in range(1, TRIES):
+            self._check_running()
+            try:
+                return review(services, agent_id, turn_id)
+            except Unavailable as error:
+                log.warning("review waits", turn_id=turn_id, tried=tried, **log.where(error))
+            self._stopping.wait(WAIT_S * 2 ** (tried - 1) * random.uniform(0.5, 1.5))
+        self._check_running()
+        return review(services, agent_id, turn_id)
+
+    def _check_running(self) -> None:
+        if self._stopping.is_set():
+            raise _Stopped

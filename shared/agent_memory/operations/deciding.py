@@ -1,0 +1,269 @@
+"""From proposals to what is staged of them: compared with what is known, decided, and put into the turn's log.
+
+The door is that of the tools (`save`): what it refuses a tool, a review skips, with the code as the reason. Leaves to
+`review` which messages and rejections the proposals come from, and to write what came of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, assert_never
+
+from agent_memory.domain.errors import ToolRefused
+from agent_memory.domain.ports import Put
+from agent_memory.domain.records import Record, Status, fingerprint_of
+from agent_memory.domain.reviewing import decisions
+from agent_memory.domain.reviewing.asked import decisions_asked
+from agent_memory.domain.reviewing.candidates import Candidate
+from agent_memory.domain.reviewing.compared import Compared, Neighbour
+from agent_memory.domain.reviewing.decisions import (
+    DECISIONS,
+    Add,
+    Decision,
+    Delete,
+    Replace,
+    Skip,
+    decided_without_call,
+    read_decisions,
+)
+from agent_memory.domain.reviewing.same import folded
+from agent_memory.domain.reviewing.taking_over import taken_over
+from agent_memory.domain.scopes import Scope, place_for_new
+from agent_memory.domain.staging import Confirm, Hide, Save, Staged
+from agent_memory.domain.text import has_refused
+from agent_memory.domain.times import written
+from agent_memory.domain.tool_inputs import AddMemory
+from agent_memory.domain.tools import savable_scopes
+from agent_memory.domain.turns import MAX_CHANGES
+
+from .asking import Asking
+from .embed import embed_record
+from .enter import Entered
+from .neighbours import Neighbourhood, Proposed, neighbours
+from .new_record import new_record
+from .save import meeting, removal
+from .services import Services
+from .staged import View, view_of
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """number: by which a decision names it. about: the users whose words it rests on."""
+
+    number: int
+    candidate: Candidate
+    about: Sequence[str]
+
+    @property
+    def source(self) -> str:
+        return "lesson" if self.candidate.lesson else "review"
+
+    def kept(self) -> dict[str, Any]:
+        """What a later decision has to know of it."""
+        return {"candidate": self.candidate.as_json(), "source": self.source, "about": list(self.about)}
+
+
+@dataclass
+class Decided:
+    """What came of proposals. changes: for the log, in order, behind as many as it has; puts: what lies in the memory
+    table before the commit; events: one for each proposal; counts: by the names of a turn's review."""
+
+    behind: int = 0
+    changes: list[Staged] = field(default_factory=list)
+    new: list[Record] = field(default_factory=list)
+    puts: list[Put] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def decide(
+    services: Services, entered: Entered, proposals: Sequence[Proposal], asking: Asking, view: View | None = None
+) -> Decided:
+    """At most one call of the model, and one correction. view: of the turn, where it is not what is staged. Raises
+    `EmbedderUnavailable`, `ReviewerUnavailable`, `Unreadable`."""
+    placed, skipped = _placed(entered, proposals)
+    near = neighbours(services, entered, list(placed.values()), view)
+    asking.embedded(near.usage)
+    compared = _compared(placed, near)
+    taken = {**skipped, **_decisions(services, compared, asking)}
+    carrying = _CarryingOut(services, entered, near, asking)
+    for proposal in proposals:
+        shown = compared[proposal.number].neighbours if proposal.number in compared else ()
+        carrying.carry_out(proposal, taken[proposal.number], shown)
+    return carrying.decided
+
+
+def _placed(entered: Entered, proposals: Sequence[Proposal]) -> tuple[dict[int, Proposed], dict[int, Decision]]:
+    """Where each would be saved, by number; and those that need no comparison to be skipped."""
+    placed: dict[int, Proposed] = {}
+    skipped: dict[int, Decision] = {}
+    said: set[tuple[bool, str]] = set()
+    for proposal in proposals:
+        candidate = proposal.candidate
+        text = candidate.retracts, folded(f"{candidate.summary}\n{candidate.content or ''}")
+        if has_refused(candidate.summary) or has_refused(candidate.content or ""):
+            skipped[proposal.number] = Skip(decisions.GATE)
+        elif text in said:
+            skipped[proposal.number] = Skip(decisions.SAME)
+        else:
+            said.add(text)
+            try:
+                place = place_for_new(entered.turn.ids, savable_scopes(entered.config), candidate.scope)
+                placed[proposal.number] = Proposed(candidate, place)
+            except ToolRefused:
+                skipped[proposal.number] = Skip(decisions.NO_ID)
+    return placed, skipped
+
+
+def _compared(placed: dict[int, Proposed], near: Neighbourhood) -> dict[int, Compared]:
+    several = zip(placed.items(), near.near, strict=True)
+    return {number: Compared(number, one.candidate, found) for (number, one), found in several}
+
+
+def _decisions(services: Services, compared: dict[int, Compared], asking: Asking) -> dict[int, Decision]:
+    clear = {number: decision for number, one in compared.items() if (decision := decided_without_call(one))}
+    asked = [one for number, one in compared.items() if number not in clear]
+    if not asked:
+        return clear
+    answer = asking.ask(
+        services.reviewer.decide, decisions_asked(asked), lambda text: read_decisions(text, asked), DECISIONS
+    )
+    wrong = {one.position: Skip(decisions.UNREADABLE) for one in answer.wrong}
+    return {**clear, **wrong, **dict(answer.right)}
+
+
+class _CarryingOut:
+    """Takes decisions one after another, each over what those before it have changed."""
+
+    def __init__(self, services: Services, entered: Entered, near: Neighbourhood, asking: Asking) -> None:
+        self.services, self.entered, self.asking = services, entered, asking
+        self.known, self.view = near.records, near.view
+        self.by = entered.turn.writer()
+        self.decided = Decided(len(near.view.log))
+        self._confirmed: set[str] = set()
+
+    def carry_out(self, proposal: Proposal, decision: Decision, near: Sequence[Neighbour]) -> None:
+        try:
+            self._carry_out(proposal, decision)
+        except ToolRefused as refused:
+            decision = Skip(refused.code, getattr(decision, "memory_id", None))
+        self._tell(proposal, decision, near)
+
+    def _carry_out(self, proposal: Proposal, decision: Decision) -> None:
+        match decision:
+            case Add():
+                self._save(proposal, proposal.candidate, None)
+            case Replace(id):
+                self._save(proposal, self._broadened(proposal.candidate, self.known[id]), self.known[id])
+            case Delete(id):
+                self._check_there(self.known[id])
+                change, gone = removal(self.services, self.entered, self.known[id], self.by, proposal.source)
+                self._stage(replace(change, decided=proposal.kept()))
+                if isinstance(change, Hide):
+                    self._bring(gone)
+            case Skip(_, id):
+                self._confirm(proposal, self.known.get(id or ""))
+            case _:
+                assert_never(decision)
+
+    def _broadened(self, candidate: Candidate, target: Record) -> Candidate:
+        """A correction whose scope is not stated is for whom the record was that it corrects."""
+        return candidate if candidate.scope else replace(candidate, scope=target.place.scope.value)
+
+    def _save(self, proposal: Proposal, candidate: Candidate, target: Record | None) -> None:
+        request = _request(candidate, target, self.entered)
+        record = self._record(proposal, request)
+        if target:
+            self._check_target(target, record)
+        places = {target.id: target.place} if target else {}
+        draft = Save(record, places, request.expires_at, decided=proposal.kept())
+        try:
+            save, _ = meeting(self.services, self.entered, self.view, draft)
+        except ToolRefused as refused:
+            if refused.code != "pin_over_budget":
+                raise
+            draft = replace(draft, record=replace(record, pinned=False))  # it is taken over only if it still fits
+            save, _ = meeting(self.services, self.entered, self.view, draft)
+        self._stage(save)
+        vectors, usage = embed_record(self.services, save.record)
+        self.asking.embedded(usage)
+        self._bring(save.record, vectors, fingerprint_of(save.record, request.expires_at))
+
+    def _record(self, proposal: Proposal, request: AddMemory) -> Record:
+        config, turn = self.entered.config, self.entered.turn
+        place = place_for_new(turn.ids, savable_scopes(config), request.scope)
+        return new_record(
+            self.services,
+            request,
+            place,
+            config,
+            status=Status.PENDING if place.scope is Scope.PLATFORM else Status.ACTIVE,
+            source=proposal.source,
+            by=self.by,
+            about=proposal.about,
+            now=self.services.clock.now(),
+        )
+
+    def _confirm(self, proposal: Proposal, known: Record | None) -> None:
+        """What is told again is confirmed, where the agent writes: it is younger from then on (UP-1)."""
+        if known is None or proposal.candidate.retracts or known.id in self._confirmed | set(self.view.settled.after):
+            return
+        is_own_mode = known.preview == self.entered.turn.preview
+        is_touched = known.place in self.entered.writable and known.place.scope is not Scope.PLATFORM
+        has_room = len(self.decided.changes) < MAX_CHANGES
+        if is_own_mode and is_touched and has_room and not self.entered.is_broader(known):
+            self._confirmed.add(known.id)
+            self.decided.changes.append(Confirm(known.id, known.place, self.by))
+
+    def _stage(self, change: Staged) -> None:
+        if self.view.changes + change.changes > MAX_CHANGES:
+            raise ToolRefused(decisions.TURN_FULL, "The turn takes no more changes.")
+        self.view = view_of(self.services, self.entered, [*self.view.log, change], self.view.settled.standing)
+        self.decided.changes.append(change)
+
+    def _bring(self, record: Record, vectors: Sequence[bytes] = (), fingerprint: str | None = None) -> None:
+        self.decided.new.append(record)
+        self.decided.puts += self.services.records.stage(record, vectors, self.services.embedder.model, fingerprint)
+
+    def _check_there(self, target: Record) -> None:
+        """An earlier decision may have taken it away; what others change meanwhile the commit finds."""
+        if target.id in self.view.settled.gone:
+            raise ToolRefused("not_active", "Another decision has taken it away.")
+
+    def _check_target(self, target: Record, new: Record) -> None:
+        self._check_there(target)
+        if target.place.scope.breadth > new.place.scope.breadth:
+            raise ToolRefused("broader_target", "A record cannot replace one of a broader scope.")
+
+    def _tell(self, proposal: Proposal, decision: Decision, near: Sequence[Neighbour]) -> None:
+        candidate = proposal.candidate
+        name = type(decision).__name__.lower()
+        self.decided.counts[_COUNTED[name]] += 1
+        is_refused = decision == Skip(decisions.GATE)
+        told = {"length": len(candidate.summary)} if is_refused else {"candidate": candidate.as_json()}
+        self.decided.events.append(
+            {
+                "type": "review",
+                "at": written(self.services.clock.now()),
+                **told,
+                "source": proposal.source,
+                "decision": name,
+                "memory_id": getattr(decision, "memory_id", None),
+                "reason": decision.reason,
+                "neighbours": [{"id": one.id, "version": one.version, "cosine": one.cosine} for one in near],
+            }
+        )
+
+
+_COUNTED = {"add": "added", "replace": "replaced", "delete": "deleted", "skip": "skipped"}
+
+
+def _request(candidate: Candidate, target: Record | None, entered: Entered) -> AddMemory:
+    """As a tool would save it. What replaces a record takes over what the candidate does not state (EX-9)."""
+    names = ("content", "labels", "scope", "memory_key", "priority", "occurred_at", "expires_at")
+    stated = {name: value for name in names if (value := getattr(candidate, name)) is not None}
+    if target:
+        stated |= {**taken_over(candidate, target, entered.config), "replaces": (target.id,)}
+    return AddMemory(summary=candidate.summary, kind=candidate.kind, **stated)

@@ -1,0 +1,52 @@
+"""What a turn's commit adds to the history of its session (HI-1, TU-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agent_memory.domain.configuration import AgentConfig
+from agent_memory.domain.history import HistoryPlace, KeptMessage, KeptTurn, kept_events
+from agent_memory.domain.ports import Write
+from agent_memory.domain.times import written
+from agent_memory.domain.turns import Turn
+
+from .services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """writes: for the transaction of the commit. events: how many messages are kept."""
+
+    writes: Sequence[Write] = ()
+    events: int = 0
+
+
+def kept_of(
+    services: Services, turn: Turn, config: AgentConfig, messages: Sequence[Mapping[str, Any]], *, now: datetime
+) -> Kept:
+    """messages: all of the attempt, in order, each with its `sequence`, stored already or to be. Nothing is kept without
+    a session, of a replay (HI-5), or where the configuration keeps no history. A row with a condition is among the
+    writes: of two turns of a session that commit at once one is refused, and looks again."""
+    history = config.history
+    if history is None or turn.session_id is None or turn.number is None or not turn.belongs_to_session:
+        return Kept()
+    events = kept_events(messages, history.index)
+    if not events:
+        return Kept()
+    place = HistoryPlace(turn.agent_id, turn.session_id, turn.preview)
+    commits = services.sessions.commits(turn.agent_id, turn.session_id)
+    kept = KeptTurn(
+        place,
+        turn.number,
+        turn.turn_id,
+        turn.execution_id,
+        history.index,
+        commits + 1,
+        [KeptMessage(event.sequence, event.id, len(event.parts)) for event in events],
+        written(now + history.retention.span) if history.retention else None,
+    )
+    counted = services.sessions.count_commit(turn.agent_id, turn.session_id, commits)
+    return Kept([*services.history.keep(kept, services.ids.new(now)), counted], len(events))

@@ -1,0 +1,178 @@
+"""The index of the history follows the table, as that of the records does (see `index`): what turns kept is read from
+their messages and written to it; vectors come along as far as the model answers, and as it can be done at once.
+
+A long turn is told in pages, and embedded in pages: what is left waits on a list of its own, found by its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent_memory.domain.errors import EmbedderUnavailable
+from agent_memory.domain.history import HistoryPlace, KeptTurn, kept_events
+from agent_memory.domain.history_parts import Part, part_id, parts_of_turn
+from agent_memory.domain.ports import IndexEntry
+from agent_memory.store.history import TurnRef
+from agent_memory.store.keys import history_partition
+
+from .services import Services
+
+PAGE = 200  # parts that the index is told at a time: some 5 MB
+EMBEDDED_AT_ONCE = 64  # texts of one call of the model
+EMBEDDED_NOW = 128  # texts of a batch of turns that are embedded before it is told
+_PLAIN, _EMBEDDED, _GONE = 2, 3, 4  # stamps: a part never changes, but may be embedded later, and ends
+
+Vectors = Mapping[str, Sequence[bytes]]
+
+
+@dataclass
+class Told:
+    """refused: parts that the index will not take, by id, with the reason. unembedded: turns that wait for the model."""
+
+    refused: dict[str, str] = field(default_factory=dict)
+    unembedded: int = 0
+
+
+def index_turns(services: Services, turns: Sequence[TurnRef]) -> Told:
+    """Show what these turns kept, then strike them off. Raises `IndexUnavailable`: then all of them wait."""
+    told, room = Told(), EMBEDDED_NOW
+    for place, number in turns:
+        if kept := services.history.several(place, [number]).get(number):
+            parts = parts_kept(services, kept)
+            vectors, used = _embedded(
+                services, kept, parts, services.history.vectors(kept, services.embedder.model), room
+            )
+            room -= used
+            told.refused |= _tell(services, kept, parts, vectors)
+            if _missing(parts, vectors):
+                services.history.wait_for_embedding([(place, number)])
+                told.unembedded += 1
+    services.history.indexed(turns)
+    return told
+
+
+def embed_waiting_turns(services: Services) -> int:
+    """Embed a page of what waits for the model, and tell the index; gives how many turns it was at. Raises
+    `EmbedderUnavailable` while it is still down."""
+    waiting = services.history.unembedded(limit=1)
+    for place, number in waiting:
+        kept = services.history.several(place, [number]).get(number)
+        if kept is None or not _embed_page(services, kept):
+            services.history.embedded([(place, number)])
+    return len(waiting)
+
+
+def rebuild_history(services: Services, agent_id: str, *, before: str | None = None) -> Iterator[tuple[int, str]]:
+    """Tell the index of all that an agent's sessions kept, from the table, beginning with sessions whose first turn is
+    older than the id `before`; gives after each session how many turns it had and that id. Calls no model: what has no
+    vectors waits for it."""
+    while listed := services.sessions.newest_first(agent_id, user_id=None, before=before, limit=1):
+        ((before, session_id),) = listed
+        turns = 0
+        for place in HistoryPlace.both(agent_id, session_id):
+            for kept in services.history.newest_first(place):
+                _rebuild(services, kept)
+                turns += 1
+        yield turns, before
+
+
+def parts_kept(services: Services, kept: KeptTurn) -> list[Part]:
+    return parts_of_turn(kept.number, kept_events(services.history.messages(kept), kept.keeps))
+
+
+def gone(kept: KeptTurn) -> list[IndexEntry]:
+    """What the index is told of a turn that has ended."""
+    ids = [part_id(kept.number, m.sequence, part) for m in kept.messages for part in range(1, m.parts + 1)]
+    partition = history_partition(kept.place)
+    return [IndexEntry(id, partition, kept.place.agent_id, _GONE, live=False) for id in ids]
+
+
+# ---------------------------------------------------------------- embedding
+
+
+def _embedded(
+    services: Services, kept: KeptTurn, parts: Sequence[Part], known: Vectors, room: int
+) -> tuple[Vectors, int]:
+    """The vectors known, and those that `room` texts are enough for; and how many texts that took."""
+    vectors, used = dict(known), 0
+    while used < room and (page := _page(services, _missing(parts, vectors))):
+        try:
+            new, texts = embed_parts(services, kept, page)
+        except EmbedderUnavailable:
+            return vectors, room
+        vectors |= new
+        used += texts
+    return vectors, used
+
+
+def _embed_page(services: Services, kept: KeptTurn) -> bool:
+    """Whether there is more to do of this turn."""
+    parts = parts_kept(services, kept)
+    missing = _missing(parts, services.history.vectors(kept, services.embedder.model))
+    page = _page(services, missing)
+    new, _ = embed_parts(services, kept, page)
+    _tell(services, kept, page, new)
+    return len(missing) > len(page)
+
+
+def embed_parts(services: Services, kept: KeptTurn, parts: Sequence[Part]) -> tuple[Vectors, int]:
+    """Embed these parts in one call of the model and keep their vectors; and how many texts that took."""
+    if not parts:
+        return {}, 0
+    window = services.embedder.window
+    texts = [part.texts(window) for part in parts]
+    embedded = iter(services.embedder.embed([text for several in texts for text in several]).vectors)
+    vectors = {
+        part.id: part.vectors([next(embedded) for _ in several], window)
+        for part, several in zip(parts, texts, strict=True)
+    }
+    services.history.put_vectors(kept, services.embedder.model, vectors)
+    return vectors, sum(map(len, texts))
+
+
+def _missing(parts: Sequence[Part], vectors: Vectors) -> list[Part]:
+    return [part for part in parts if part.is_embedded and part.id not in vectors]
+
+
+def _page(services: Services, parts: Sequence[Part]) -> list[Part]:
+    """As many of them as go into one call."""
+    page: list[Part] = []
+    texts = 0
+    for part in parts:
+        texts += len(part.texts(services.embedder.window))
+        if page and texts > EMBEDDED_AT_ONCE:
+            break
+        page.append(part)
+    return page
+
+
+# ---------------------------------------------------------------- telling
+
+
+def _rebuild(services: Services, kept: KeptTurn) -> None:
+    parts, vectors = parts_kept(services, kept), services.history.vectors(kept, services.embedder.model)
+    _tell(services, kept, parts, vectors)
+    if _missing(parts, vectors):
+        services.history.wait_for_embedding([(kept.place, kept.number)])
+
+
+def _tell(services: Services, kept: KeptTurn, parts: Sequence[Part], vectors: Vectors) -> dict[str, str]:
+    refused: dict[str, str] = {}
+    for start in range(0, len(parts), PAGE):
+        page = [_entry(kept, part, vectors.get(part.id, ())) for part in parts[start : start + PAGE]]
+        refused |= services.history_index.apply(page)
+    return refused
+
+
+def _entry(kept: KeptTurn, part: Part, vectors: Sequence[bytes]) -> IndexEntry:
+    return IndexEntry(
+        part.id,
+        history_partition(kept.place),
+        kept.place.agent_id,
+        _EMBEDDED if vectors else _PLAIN,
+        live=True,
+        words=part.words,
+        vectors=vectors,
+        ordinal=kept.number,
+    )

@@ -1,0 +1,174 @@
+"""What is known already of what a review proposes: the records most like each candidate (EX-1, EX-2).
+
+They are looked for among all that the turn sees or may write, by meaning; what a candidate shares words with is looked
+at too, since it may say the same to the letter. The holder of a candidate's key belongs to them however unlike it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agent_memory.domain.near import near_of
+from agent_memory.domain.parts import record_text
+from agent_memory.domain.ports import IndexQuery
+from agent_memory.domain.records import Record
+from agent_memory.domain.reviewing.candidates import Candidate
+from agent_memory.domain.reviewing.compared import Neighbour
+from agent_memory.domain.reviewing.same import says_the_same
+from agent_memory.domain.scopes import Place, Scope
+from agent_memory.store.keys import memory_partition
+from agent_memory.store.records import BACKLOG
+
+from .embed import Asked, Usage
+from .enter import Entered
+from .find import Ahead, Question, TurnFinding, read_ahead
+from .finding import FALLBACK, Unindexed
+from .replays import as_seen
+from .services import Services
+from .staged import View
+
+MOST = 5  # near neighbours of one candidate (EX-2)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A candidate, and where its record would lie."""
+
+    candidate: Candidate
+    place: Place
+
+    @property
+    def text(self) -> str:
+        return record_text(self.candidate.summary, self.candidate.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """near: of each candidate in order, its neighbours, the most like it first. records: all of them, by id. view: what
+    the turn has staged. usage: of embedding the candidates, None where there was nothing to embed."""
+
+    near: Sequence[Sequence[Neighbour]]
+    records: Mapping[str, Record]
+    view: View
+    usage: Usage | None
+
+
+def neighbours(
+    services: Services, entered: Entered, proposed: Sequence[Proposed], view: View | None = None
+) -> Neighbourhood:
+    """view: of the turn, where it is not what is staged. Raises `EmbedderUnavailable`; where the index is down the
+    newest records stand in for it."""
+    seen = as_seen(services, entered)
+    asked, ahead = services.together(lambda: _asked(services, proposed), lambda: _ahead(seen, entered))
+    ahead = replace(ahead, view=view) if view else ahead
+    holders = _holders(seen, entered, ahead.view, proposed)
+    records: dict[str, Record] = {}
+    near: list[list[Neighbour]] = []
+    for one, question, holder in zip(proposed, asked, holders, strict=True):
+        found = _Nearest(seen, entered, one, question, ahead).nearest()
+        if holder and holder.id not in {record.id for record, _ in found}:
+            found.append((holder, None))
+        records |= {record.id: record for record, _ in found}
+        near.append([_shown(entered, record, cosine) for record, cosine in found])
+    return Neighbourhood(near, records, ahead.view, asked[0].usage if asked else None)
+
+
+class _Nearest(TurnFinding):
+    """The search for what is like one candidate: also where the turn writes and does not look."""
+
+    def __init__(self, services: Services, entered: Entered, proposed: Proposed, asked: Asked, ahead: Ahead) -> None:
+        super().__init__(services, entered, Question(proposed.text, MOST), asked, ahead)
+        self.candidate = proposed.candidate
+        self._places = _looked_at(entered)
+
+    def query(self) -> IndexQuery:
+        return IndexQuery([memory_partition(place) for place in self._places])
+
+    def newest(self) -> Iterable[Record]:
+        places = [*self._places, *self.entered.binding]
+        calls = [lambda place=place: self.services.records.newest(place, limit=FALLBACK) for place in places]
+        return [record for page in self.services.together(*calls) for record in page]
+
+    def places(self, partitions: Mapping[str, str]) -> Mapping[str, Place]:
+        places = {memory_partition(place): place for place in self._places}
+        return {id: places[partition] for id, partition in partitions.items()}
+
+    def wants(self, record: Record) -> bool:
+        is_looked_at = record.place in self._places or self.entered.sees(record)
+        return is_looked_at and self.ahead.view.shows(record, self.now)
+
+    def staged(self) -> Iterable[Record]:
+        return [record for record in self.ahead.view.settled.saved if record.place in self._places]
+
+    def nearest(self) -> list[tuple[Record, float | None]]:
+        """By cosine; and what says the same and is not among these."""
+        pool = self._pool()
+        by_meaning = [(record, ranked.cosine) for record, ranked in self._found("vector", pool).results[:MOST]]
+        by_words = [record for record, _ in self._found("lexical", pool).results]
+        known = {record.id for record, _ in by_meaning}
+        same = [r for r in by_words if says_the_same(self.candidate, r.summary, r.content) and r.id not in known]
+        return [*((record, None) for record in same[:1]), *by_meaning]
+
+
+def _asked(services: Services, proposed: Sequence[Proposed]) -> list[Asked]:
+    """The candidates' texts as what is searched for, in one call of the model; each cut at its window."""
+    if not proposed:
+        return []
+    embedder = services.embedder
+    embedded = embedder.embed([one.text for one in proposed])
+    usage = Usage(embedder.model, embedded.tokens, embedded.cached)
+    return [Asked(vector, usage, floor=near_of(embedder)) for vector in embedded.vectors]
+
+
+def _ahead(services: Services, entered: Entered) -> Ahead:
+    """As of a search of the turn; and of the places that it writes and does not see, what the index has not shown."""
+    unseen = [place for place in entered.writable if place not in entered.visible]
+    calls = [lambda place=place: services.records.ahead(place) for place in unseen]
+    together: list[Any] = services.together(lambda: read_ahead(services, entered), *calls)
+    ahead: Ahead = together[0]
+    several = together[1:]
+    changed = {id: place for place, (_, ids) in zip(unseen, several, strict=True) for id in ids[:BACKLOG]}
+    behind = ahead.unindexed.behind or any(len(ids) > BACKLOG for _, ids in several)
+    return replace(ahead, unindexed=Unindexed({**ahead.unindexed.places, **changed}, behind))
+
+
+def _holders(services: Services, entered: Entered, view: View, proposed: Sequence[Proposed]) -> list[Record | None]:
+    """Who has each candidate's key now, as far as the turn sees or may write it."""
+    now = services.clock.now()
+    keyed = [
+        [(place, one.candidate.memory_key) for place in dict.fromkeys([one.place, one.place.live])]
+        if one.candidate.memory_key
+        else []
+        for one in proposed
+    ]
+    wanted = {each for several in keyed for each in several}
+    held = services.records.look({}, wanted).holders if wanted else {}
+    held = {key: id for key, id in {**held, **view.settled.holders}.items() if key in wanted and id}
+    read = services.records.live({id: place for (place, _), id in held.items() if id})
+    known = {**read, **view.settled.after}
+
+    def of(several: Sequence[tuple[Place, str]]) -> Record | None:
+        there = (known[id] for key in several if (id := held.get(key)) and id in known)
+        return next((record for record in there if view.shows(record, now)), None)
+
+    return [of(several) for several in keyed]
+
+
+def _looked_at(entered: Entered) -> list[Place]:
+    return list(dict.fromkeys([*entered.visible, *entered.writable]))
+
+
+def _shown(entered: Entered, record: Record, cosine: float | None) -> Neighbour:
+    return Neighbour(
+        id=record.id,
+        version=record.version,
+        summary=record.summary,
+        content=record.content,
+        kind=record.kind,
+        scope=record.place.scope.value,
+        cosine=None if cosine is None else round(cosine, 6),
+        writable=record.place in entered.writable,
+        protected=entered.is_broader(record) or record.place.scope is Scope.PLATFORM,
+    )

@@ -1,0 +1,154 @@
+"""What a turn sees of its session's history, read from the store and checked there (HI-2, HI-5, HI-6)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+from agent_memory.domain.history import Before, HistoryPlace, KeptEvent, KeptTurn, kept_events
+from agent_memory.domain.history_parts import Part, parts_of_turn, place_of_part
+from agent_memory.domain.turns import Turn
+
+from .services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An event of a search's answer: one part of it, or part 1 of 1, the whole. score: None where it was not ranked."""
+
+    kept: KeptTurn
+    event: KeptEvent
+    part: int
+    parts: int
+    score: float | None = None
+
+    @property
+    def text(self) -> str:
+        return self.event.text(self.kept.number, self.part if self.parts > 1 else None)
+
+    def named(self) -> dict[str, Any]:
+        """All but the text."""
+        message = self.event.event
+        return {
+            "id": self.event.id,
+            "turn": self.kept.number,
+            "part": self.part,
+            "parts": self.parts,
+            "role": message["role"],
+            "tool": message.get("tool"),
+            "call_id": message.get("call_id"),
+            "execution_id": self.kept.execution_id,
+            "sequence": self.event.sequence,
+            "at": message["said_at"],
+            "score": self.score,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """places: of its session: what live turns kept, and for a preview turn what preview turns kept besides."""
+
+    services: Services
+    places: Sequence[HistoryPlace]
+    before: Before
+
+    @classmethod
+    def of_turn(cls, services: Services, turn: Turn) -> Past:
+        """A replay sees what its original saw (HI-5). An agent without sessions has no history."""
+        if turn.session_id is None or turn.number is None:
+            return cls(services, (), Before(0))
+        live, preview = HistoryPlace.both(turn.agent_id, turn.session_id)
+        sees_preview = turn.replays_preview if turn.replay_of else turn.preview
+        commits = turn.commits_before if turn.replay_of else None
+        return cls(services, (live, preview) if sees_preview else (live,), Before(turn.number, commits))
+
+    # -- turns
+
+    def ahead(self, limit: int) -> list[KeptTurn]:
+        """What the index has not shown, newest first, at most `limit`."""
+        history, number = self.services.history, self.before.number
+        found: list[KeptTurn] = []
+        for place in self.places:
+            numbers = history.ahead(place, before=number, limit=limit)
+            found += history.several(place, numbers).values() if numbers else ()
+        return sorted(filter(self._sees, found), key=_number, reverse=True)[:limit]
+
+    def newest(self, limit: int) -> list[KeptTurn]:
+        return list(islice(self._newest_first(), limit))
+
+    def _newest_first(self) -> Iterator[KeptTurn]:
+        history, number = self.services.history, self.before.number
+        turns = [history.newest_first(place, before=number) for place in self.places]
+        return filter(self._sees, merge(*turns, key=_number, reverse=True))
+
+    def _sees(self, kept: KeptTurn) -> bool:
+        return self.before.shows(kept, self.services.clock.now())
+
+    # -- events
+
+    def shown(self, scores: Mapping[str, float]) -> list[Shown]:
+        """Those of these parts that are there, in that order."""
+        wanted: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for id in scores:
+            number, sequence, part = place_of_part(id)
+            wanted[number].append((sequence, part))
+        turns = {kept.number: kept for place in self.places for kept in self._several(place, wanted)}
+        calls = [
+            lambda kept=kept: events_at(self.services, kept, {sequence for sequence, _ in wanted[kept.number]})
+            for kept in turns.values()
+        ]
+        events = dict(zip(turns, self.services.together(*calls) if calls else (), strict=True))
+        found = []
+        for id, score in scores.items():
+            number, sequence, part = place_of_part(id)
+            event = events.get(number, {}).get(sequence)
+            if event and part <= len(event.parts):
+                found.append(Shown(turns[number], event, part, len(event.parts), score))
+        return found
+
+    def by_ids(self, ids: Sequence[str]) -> dict[str, Shown]:
+        """Whole events, by their ids."""
+        found: dict[str, Shown] = {}
+        for kept in self._newest_first():
+            here = {message.sequence for message in kept.messages if message.id in ids}
+            events = events_at(self.services, kept, here).values() if here else ()
+            found |= {event.id: Shown(kept, event, 1, 1) for event in events}
+            if len(found) == len(ids):
+                break
+        return found
+
+    def _several(self, place: HistoryPlace, numbers: Collection[int]) -> list[KeptTurn]:
+        return [kept for kept in self.services.history.several(place, numbers).values() if self._sees(kept)]
+
+
+def events_at(services: Services, kept: KeptTurn, sequences: Collection[int]) -> dict[int, KeptEvent]:
+    """Those of a turn's messages that are kept and there."""
+    known = {message.sequence for message in kept.messages}
+    messages = services.history.messages_at(kept, known & set(sequences))
+    return {event.sequence: event for event in kept_events(messages.values(), kept.keeps)}
+
+
+def fresh_parts(
+    services: Services, turns: Sequence[KeptTurn], *, most: int, events: int | None = None
+) -> tuple[list[tuple[KeptTurn, list[Part]]], bool]:
+    """The parts of these turns, newest first, at most `most` (and of `events` events); and whether some were left out.
+    Of a turn that is cut the newest stay."""
+    read: list[tuple[KeptTurn, list[Part]]] = []
+    for kept in turns:
+        if most <= 0 or (events is not None and events <= 0):
+            return read, True
+        all_kept = kept_events(services.history.messages(kept), kept.keeps)
+        parts = parts_of_turn(kept.number, all_kept if events is None else all_kept[-events:])
+        read.append((kept, parts[-most:]))
+        if len(parts) > most:
+            return read, True
+        most, events = most - len(parts), None if events is None else events - len(all_kept)
+    return read, False
+
+
+def _number(kept: KeptTurn) -> int:
+    return kept.number

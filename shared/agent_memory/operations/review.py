@@ -1,0 +1,160 @@
+"""What a turn was worth: one step of its review (SPEC section 8).
+
+A step reads one window of the messages that the turn has claimed, with the first one the rejections too, has the model
+propose and decide, and stages what comes of it in one transaction that also says how far the review is. So a process
+that dies between two steps, or before the commit, costs no second call of the model. Where decisions that are staged
+have lost their targets meanwhile, the step is to take them again, once (TU-8).
+
+Whoever carries out a turn's end calls it, and `commit`, until the turn is committed; it does nothing where nothing is
+to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agent_memory.domain.errors import ConditionFailed, Unavailable
+from agent_memory.domain.ports import Write
+from agent_memory.domain.reviewing import decisions
+from agent_memory.domain.reviewing.asked import candidates_asked
+from agent_memory.domain.reviewing.candidates import CANDIDATES, Candidate, Read, read_candidates
+from agent_memory.domain.reviewing.lessons import lesson_of
+from agent_memory.domain.reviewing.reading import Wrong
+from agent_memory.domain.staging import Dropped
+from agent_memory.domain.times import written
+from agent_memory.domain.turns import ReviewStatus, Turn, Waiting
+
+from .asking import Asking, Unreadable
+from .deciding import Decided, Proposal, decide
+from .enter import Entered, configuration, find_turn
+from .retake import changed_targets, fewer
+from .services import Services
+from .staged import staged_view, view_of
+from .unread import Lesson, Reading, lessons, read_next
+
+UNREADABLE = "unreadable"  # why a review has failed: its model's answers could not be read
+UNAVAILABLE = "unavailable"  # it, or the embedding model, did not answer
+
+
+def review(services: Services, agent_id: str, turn_id: str) -> Turn:
+    """One step; gives the turn as it stands then. Raises `Unavailable` where a model or the table does not answer:
+    nothing is staged then, and the step is to be tried again."""
+    turn = find_turn(services, agent_id, turn_id)
+    if turn.review.status is not ReviewStatus.PENDING:
+        return turn
+    asking = Asking(services)
+    step = _Step(services, turn, asking)
+    try:
+        return step.retake() if turn.review.has_read else step.read()
+    except ConditionFailed:
+        return find_turn(services, agent_id, turn_id)  # another process does the same, and was faster
+    except Unreadable:
+        return step.fail(UNREADABLE)
+    except Unavailable:
+        step.tell_usage()
+        raise
+
+
+class _Step:
+    def __init__(self, services: Services, turn: Turn, asking: Asking) -> None:
+        self.services, self.turn, self.asking = services, turn, asking
+        self.config = configuration(services, turn).config
+        self.entered = Entered(turn, self.config, first=turn.sequence + 1)
+
+    def read(self) -> Turn:
+        reading = read_next(self.services, self.turn)
+        owed = [] if self.turn.review.has_lessons else lessons(self.services, self.turn)
+        answer = self._propose(reading)
+        decided = decide(self.services, self.entered, self._proposals(answer, reading, owed), self.asking)
+        decided.counts["skipped"] += len(answer.wrong)
+        decided.events[:0] = [self._wrong(wrong) for wrong in answer.wrong]
+        return self._stage(decided, lessons=len(owed), rest=reading.rest)
+
+    def retake(self) -> Turn:
+        """Nothing, unless a target has changed."""
+        view = staged_view(self.services, self.entered)
+        changed = changed_targets(view)
+        if not changed or self.turn.review.retaken:
+            return self.turn
+        taken_back = [view.log[n] for n in changed]
+        log = [Dropped() if n in changed else change for n, change in enumerate(view.log)]
+        without = view_of(self.services, self.entered, log, view.settled.standing)
+        kept = [change.decided for change in taken_back if change.decided is not None]
+        proposals = [_again(number, decided) for number, decided in enumerate(kept)]
+        decided = decide(self.services, self.entered, proposals, self.asking, without)
+        turns = self.services.turns
+        dropped = [turns.restage(self.turn, n + 1, Dropped()) for n in changed]
+        after = replace(self.turn, review=replace(fewer(self.turn.review, taken_back), retaken=True))
+        return self._write(after, decided, dropped)
+
+    def fail(self, error: str) -> Turn:
+        after = replace(self.turn, review=replace(self.turn.review, error=error, has_read=True))
+        return self._write(after, Decided())
+
+    def tell_usage(self) -> None:
+        """What was asked has cost, though it came to nothing."""
+        if self.asking.usage:
+            try:
+                self._write(self.turn, Decided())
+            except (ConditionFailed, Unavailable):
+                return
+
+    # -- the proposals
+
+    def _propose(self, reading: Reading) -> Read[Candidate]:
+        if not reading.window:
+            return Read(CANDIDATES, whole=True)
+        now = self.services.clock.now()
+        asked = candidates_asked(self.config, self.turn.ids, reading.window, now=now, time_zone=self.turn.time_zone)
+        return self.asking.ask(
+            self.services.reviewer.propose,
+            asked,
+            lambda text: read_candidates(text, self.config, now=now),
+            CANDIDATES,
+        )
+
+    def _proposals(self, answer: Read[Candidate], reading: Reading, owed: Sequence[Lesson]) -> list[Proposal]:
+        proposed = [(candidate, reading.about) for _, candidate in answer.right]
+        proposed += [(lesson_of(lesson.feedback, self.config), lesson.about) for lesson in owed]
+        return [Proposal(number, candidate, about) for number, (candidate, about) in enumerate(proposed)]
+
+    def _wrong(self, wrong: Wrong) -> dict[str, Any]:
+        """Without its text, which nobody may read: what is wrong with it may be just that."""
+        at = written(self.services.clock.now())
+        told = {"type": "review", "at": at, "length": wrong.length, "source": "review", "decision": "skip"}
+        return {**told, "memory_id": None, "reason": decisions.UNREADABLE, "neighbours": []}
+
+    # -- what comes of them
+
+    def _stage(self, decided: Decided, *, lessons: int, rest: Sequence[Waiting]) -> Turn:
+        review = self.turn.review
+        after = replace(
+            self.turn,
+            lessons=self.turn.lessons + lessons,
+            review=replace(review, claimed=rest, has_lessons=True, has_read=not rest),
+        )
+        return self._write(after, decided)
+
+    def _write(self, after: Turn, decided: Decided, writes: Sequence[Write] = ()) -> Turn:
+        turns = self.services.turns
+        events = [*self.asking.usage, *decided.events]
+        counts = {name: getattr(after.review, name) + count for name, count in decided.counts.items()}
+        after = replace(after, sequence=self.turn.sequence + len(events), review=replace(after.review, **counts))
+        staged = [turns.stage(self.turn, decided.behind + n, change) for n, change in enumerate(decided.changes, 1)]
+        told = turns.events(self.turn, self.entered.first, events) if events else []
+        turns.write(
+            decided.puts
+        )  # they lead to nothing before the commit, and there may be more than a transaction takes
+        try:
+            turns.transact([turns.change(self.turn, after), *writes, *staged, *told])
+        except ConditionFailed:
+            turns.write(self.services.records.forget(decided.new, self.services.embedder.model))
+            raise
+        return after
+
+
+def _again(number: int, decided: Mapping[str, Any]) -> Proposal:
+    candidate = Candidate(**decided["candidate"], lesson=decided["source"] == "lesson")
+    return Proposal(number, candidate, decided["about"])

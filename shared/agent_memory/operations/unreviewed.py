@@ -1,0 +1,105 @@
+"""Which messages wait for a review, and which turn's review takes them (EX-3).
+
+A session keeps a list of its committed turns whose messages no review has read, one for each mode (PV-4). The turn that
+ends with enough of them takes them off the list and adds its own; what its review has not read when it fails goes back
+to the front. So no message is read twice, and none is left out, whatever the order in which turns end. A turn without a
+session, and a replay (HI-5), have their own messages alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_memory.domain.configuration import AgentConfig
+from agent_memory.domain.ports import Put
+from agent_memory.domain.reviewing.due import is_due, may_review
+from agent_memory.domain.times import written
+from agent_memory.domain.turns import Review, ReviewStatus, Turn, TurnStatus, Waiting
+from agent_memory.store.turns import Unreviewed
+
+from .services import Services
+
+MAX_CLAIMED = 100  # turns of one review: 5 KB of the turn's item; what waits beyond them is the next one's
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the turn's review is to do, and the writes that make the messages its own."""
+
+    review: Review
+    writes: Sequence[Put] = ()
+
+
+def claim(services: Services, config: AgentConfig, turn: Turn) -> Claim:
+    """What is due as the turn ends. turn: as it will be, its last messages counted."""
+    if not may_review(config):
+        return Claim(Review())
+    waiting = _waiting(services, turn)
+    said = turn.said + sum(one.said for one in waiting.turns)
+    if is_due(config.memory.extraction.every, said):
+        others, rest = waiting.turns[:MAX_CLAIMED], waiting.turns[MAX_CLAIMED:]
+        review = _begun(services, claimed=[*others, *_own(turn)], due=True)
+        return Claim(review, [services.turns.leave_unreviewed(turn.ids, waiting, rest)] if others else [])
+    if turn.rejections:
+        return Claim(_begun(services))
+    return Claim(Review(ReviewStatus.NOT_DUE if said else ReviewStatus.NONE))
+
+
+def claim_again(services: Services, turn: Turn) -> Claim | None:
+    """Of a committed turn whose review failed: what it had claimed and nobody has read since. None where there is
+    nothing."""
+    if turn.review.status is not ReviewStatus.FAILED:
+        return None
+    if not turn.belongs_to_session:
+        return Claim(_begun_anew(services, turn.review, turn.review.claimed))
+    waiting = _waiting(services, turn)
+    wanted = {turn.turn_id, *(one.turn_id for one in turn.review.claimed)}
+    claimed = [one for one in waiting.turns if one.turn_id in wanted]
+    if not claimed:
+        return None
+    rest = [one for one in waiting.turns if one.turn_id not in wanted]
+    return Claim(
+        _begun_anew(services, turn.review, claimed), [services.turns.leave_unreviewed(turn.ids, waiting, rest)]
+    )
+
+
+def leave_unread(services: Services, config: AgentConfig, turn: Turn) -> list[Put]:
+    """What goes onto the list as the turn commits: what its review failed to read, and its own messages if none was
+    due. turn: as it stands; its review is done, failed, or there was none."""
+    review = turn.review
+    unread = list(review.claimed) if review.error else []
+    if may_review(config) and turn.turn_id not in {one.turn_id for one in unread}:
+        unread += _own_left(turn)
+    if not unread or not turn.belongs_to_session:
+        return []
+    waiting = _waiting(services, turn)
+    known = {one.turn_id for one in unread}
+    turns = sorted([*unread, *(one for one in waiting.turns if one.turn_id not in known)])
+    return [services.turns.leave_unreviewed(turn.ids, waiting, turns)]
+
+
+def _own_left(turn: Turn) -> list[Waiting]:
+    """Its own messages where none were due; lessons that were not read stand with them."""
+    review = turn.review
+    if not review.due and turn.status is not TurnStatus.COMMITTED and turn.said:
+        return [Waiting(turn.turn_id, turn.said)]
+    return [Waiting(turn.turn_id, 0)] if review.error and not review.has_lessons and turn.rejections else []
+
+
+def _begun(services: Services, **fields: Any) -> Review:
+    return Review(ReviewStatus.PENDING, begun_at=written(services.clock.now()), **fields)
+
+
+def _begun_anew(services: Services, review: Review, claimed: Sequence[Waiting]) -> Review:
+    done = {name: getattr(review, name) for name in ("added", "replaced", "deleted", "skipped", "has_lessons")}
+    return _begun(services, claimed=claimed, due=True, tries=review.tries + 1, **done)
+
+
+def _own(turn: Turn) -> list[Waiting]:
+    return [Waiting(turn.turn_id, turn.said)] if turn.said else []
+
+
+def _waiting(services: Services, turn: Turn) -> Unreviewed:
+    return services.turns.unreviewed(turn.ids) if turn.belongs_to_session else Unreviewed()
