@@ -19,7 +19,7 @@ from agent_memory.runtime.wiring import services
 def handle(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     error = UNAVAILABLE if event.get("review_failed") else None
     done = commit(services(), event["agent_id"], event["turn_id"], error=error)
-    tell(done)
+    tell(services(), done)
     return {"agent_id": done.turn.agent_id, "turn_id": done.turn.turn_id, "look_again": done.look_again}
 
 

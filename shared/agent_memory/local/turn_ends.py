@@ -78,7 +78,8 @@ class TurnEndThreads:
     def _carry_out(self, agent_id: str, turn_id: str) -> None:
         is_done = True
         try:
-            tell(carry_out(self._services(), agent_id, turn_id, review=self._review))
+            services = self._services()
+            tell(services, carry_out(services, agent_id, turn_id, review=self._review))
         except _Stopped:
             return
         except Unavailable as error:

@@ -27,6 +27,7 @@ from agent_memory.domain.reviewing.decisions import (
     Skip,
     decided_without_call,
     read_decisions,
+    restated,
 )
 from agent_memory.domain.reviewing.same import folded
 from agent_memory.domain.reviewing.taking_over import taken_over
@@ -90,8 +91,8 @@ def decide(
     taken = {**skipped, **_decisions(services, compared, asking)}
     carrying = _CarryingOut(services, entered, near, asking)
     for proposal in proposals:
-        shown = compared[proposal.number].neighbours if proposal.number in compared else ()
-        carrying.carry_out(proposal, taken[proposal.number], shown)
+        one = compared.get(proposal.number) or Compared(proposal.number, proposal.candidate, ())
+        carrying.carry_out(proposal, taken[proposal.number], one)
     return carrying.decided
 
 
@@ -144,14 +145,14 @@ class _CarryingOut:
         self.decided = Decided(len(near.view.log))
         self._confirmed: set[str] = set()
 
-    def carry_out(self, proposal: Proposal, decision: Decision, near: Sequence[Neighbour]) -> None:
+    def carry_out(self, proposal: Proposal, decision: Decision, compared: Compared) -> None:
         try:
-            self._carry_out(proposal, decision)
+            self._carry_out(proposal, decision, compared)
         except ToolRefused as refused:
             decision = Skip(refused.code, getattr(decision, "memory_id", None))
-        self._tell(proposal, decision, near)
+        self._tell(proposal, decision, compared.neighbours)
 
-    def _carry_out(self, proposal: Proposal, decision: Decision) -> None:
+    def _carry_out(self, proposal: Proposal, decision: Decision, compared: Compared) -> None:
         match decision:
             case Add():
                 self._save(proposal, proposal.candidate, None)
@@ -163,8 +164,8 @@ class _CarryingOut:
                 self._stage(replace(change, decided=proposal.kept()))
                 if isinstance(change, Hide):
                     self._bring(gone)
-            case Skip(_, id):
-                self._confirm(proposal, self.known.get(id or ""))
+            case Skip():
+                self._confirm(self.known.get(restated(decision, compared) or ""))
             case _:
                 assert_never(decision)
 
@@ -206,9 +207,9 @@ class _CarryingOut:
             now=self.services.clock.now(),
         )
 
-    def _confirm(self, proposal: Proposal, known: Record | None) -> None:
+    def _confirm(self, known: Record | None) -> None:
         """What is told again is confirmed, where the agent writes: it is younger from then on (UP-1)."""
-        if known is None or proposal.candidate.retracts or known.id in self._confirmed | set(self.view.settled.after):
+        if known is None or known.id in self._confirmed | set(self.view.settled.after):
             return
         is_own_mode = known.preview == self.entered.turn.preview
         is_touched = known.place in self.entered.writable and known.place.scope is not Scope.PLATFORM

@@ -13,7 +13,7 @@ from agent_memory.domain.ports import Embedder, IndexQuery
 from .services import Services
 
 COUNTED = 1000  # commits of each shard
-PARTS = {"review": False, "sweep": True, "decay": True, "merge": False, "cleanup": False}  # which are built
+PARTS = {"review": True, "sweep": True, "decay": True, "merge": False, "cleanup": False}  # which are built
 
 
 def status(services: Services, *, edition: str) -> dict[str, Any]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from agent_memory.domain.times import written
 from agent_memory.domain.turns import ReviewStatus, Turn, TurnStatus
 from agent_memory.operations.commit import Committed
+from agent_memory.operations.services import Services
 
 from . import metrics
 from . import observability as log
 
 
-def tell(done: Committed) -> None:
+def tell(services: Services, done: Committed) -> None:
+    """Of a turn that was reviewed; that it was, is kept for the status."""
     if done.by_this_call and done.turn.status is TurnStatus.COMMITTED:
         count(done.turn)
+        services.deployment.ran("review", written(services.clock.now()))
 
 
 def count(turn: Turn) -> None:

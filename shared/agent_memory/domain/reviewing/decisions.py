@@ -30,6 +30,8 @@ TARGET_CHANGED = "target_changed"
 NO_ID = "no_id"  # the turn has none for the candidate's scope
 GATE = "gate"
 
+_NOT_TOLD_AGAIN = {NO_NEIGHBOUR, PROTECTED, NOT_WRITABLE, UNREADABLE, TURN_FULL, TARGET_CHANGED, NO_ID, GATE}
+
 
 @dataclass(frozen=True, slots=True)
 class Add:
@@ -57,6 +59,14 @@ class Skip:
 
 
 Decision = Add | Replace | Delete | Skip
+
+
+def restated(decision: Skip, compared: Compared) -> str | None:
+    """The record that says already what is skipped: the one that was named, else the nearest (EX-1). None where it is
+    skipped for another reason."""
+    if compared.candidate.retracts or decision.reason in _NOT_TOLD_AGAIN:
+        return None
+    return decision.memory_id or next((near.id for near in compared.neighbours), None)
 
 
 def decided_without_call(compared: Compared) -> Decision | None:
