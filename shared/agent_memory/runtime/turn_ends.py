@@ -24,5 +24,5 @@ def count(turn: Turn) -> None:
     if has_failed or turn.review.status is ReviewStatus.DONE:
         counted |= {metrics.REVIEWS: 1, metrics.REVIEWS_FAILED: int(has_failed)}
     if has_failed:
-        log.error("review failed", turn_id=turn.turn_id, error=turn.review.error)
+        log.warning("review failed", turn_id=turn.turn_id, error=turn.review.error)
     metrics.write(counted)
