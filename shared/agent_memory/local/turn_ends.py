@@ -12,7 +12,7 @@ from queue import Empty, Queue
 from threading import Event, Lock, Thread
 from time import monotonic
 
-from agent_memory.domain.errors import Unavailable
+from agent_memory.domain.errors import ReviewerUnavailable, Unavailable
 from agent_memory.domain.turns import Turn
 from agent_memory.operations.review import review
 from agent_memory.operations.services import Services
@@ -94,15 +94,18 @@ class TurnEndThreads:
             self._busy.discard((agent_id, turn_id))
 
     def _review(self, services: Services, agent_id: str, turn_id: str) -> Turn:
-        for tried in range(1, TRIES):
+        for tried in range(1, TRIES + 1):
             self._check_running()
             try:
                 return review(services, agent_id, turn_id)
             except Unavailable as error:
                 log.warning("review waits", turn_id=turn_id, tried=tried, **log.where(error))
-            self._stopping.wait(WAIT_S * 2 ** (tried - 1) * random.uniform(0.5, 1.5))
-        self._check_running()
-        return review(services, agent_id, turn_id)
+            except Exception as error:  # by a fault of ours: its turn is to commit all the same
+                log.error("review broke", turn_id=turn_id, **log.where(error))
+                break
+            if tried < TRIES:
+                self._stopping.wait(WAIT_S * 2 ** (tried - 1) * random.uniform(0.5, 1.5))
+        raise ReviewerUnavailable("The review came to nothing.")
 
     def _check_running(self) -> None:
         if self._stopping.is_set():

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 from agent_memory.domain.errors import ToolRefused
+from agent_memory.domain.parts import record_text
 from agent_memory.domain.ports import Put
 from agent_memory.domain.records import Record, Status, fingerprint_of
 from agent_memory.domain.reviewing import decisions
@@ -47,6 +48,9 @@ from .new_record import new_record
 from .save import meeting, removal
 from .services import Services
 from .staged import View, view_of
+
+
+MOST = 2 * MAX_CHANGES  # proposals that are compared: each with five neighbours, that is some 100,000 characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +105,12 @@ def _placed(entered: Entered, proposals: Sequence[Proposal]) -> tuple[dict[int, 
     placed: dict[int, Proposed] = {}
     skipped: dict[int, Decision] = {}
     said: set[tuple[bool, str]] = set()
-    for proposal in proposals:
+    for place_in_line, proposal in enumerate(proposals):
         candidate = proposal.candidate
-        text = candidate.retracts, folded(f"{candidate.summary}\n{candidate.content or ''}")
-        if has_refused(candidate.summary) or has_refused(candidate.content or ""):
+        text = candidate.retracts, folded(record_text(candidate.summary, candidate.content))
+        if place_in_line >= MOST:
+            skipped[proposal.number] = Skip(decisions.TURN_FULL)
+        elif has_refused(candidate.summary) or has_refused(candidate.content or ""):
             skipped[proposal.number] = Skip(decisions.GATE)
         elif text in said:
             skipped[proposal.number] = Skip(decisions.SAME)

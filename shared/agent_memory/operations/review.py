@@ -116,8 +116,9 @@ class _Step:
         )
 
     def _proposals(self, answer: Read[Candidate], reading: Reading, owed: Sequence[Lesson]) -> list[Proposal]:
-        proposed = [(candidate, reading.about) for _, candidate in answer.right]
-        proposed += [(lesson_of(lesson.feedback, self.config), lesson.about) for lesson in owed]
+        """What people said of the work comes first: there may be no room for all."""
+        proposed = [(lesson_of(lesson.feedback, self.config), lesson.about) for lesson in owed]
+        proposed += [(candidate, reading.about) for _, candidate in answer.right]
         return [Proposal(number, candidate, about) for number, (candidate, about) in enumerate(proposed)]
 
     def _wrong(self, wrong: Wrong) -> dict[str, Any]:

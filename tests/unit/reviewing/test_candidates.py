@@ -114,10 +114,10 @@ def test_platform_memory_knows_kinds_of_its_own():
 
 
 @pytest.mark.rule("EX-6", "TU-5")
-def test_of_more_than_100_candidates_the_first_100_stand():
-    found = read(answer(*(proposed(f"Fact {n}.") for n in range(130))))
-    assert [position for position, _ in found.right] == list(range(100))
-    assert [wrong.position for wrong in found.wrong] == [100]
+def test_of_candidates_out_of_all_measure_the_first_1000_stand():
+    found = read(answer(*(proposed(f"Fact {n}.") for n in range(1030))))
+    assert [position for position, _ in found.right] == list(range(1000))
+    assert [wrong.position for wrong in found.wrong] == [1000]
 
 
 # ---------------------------------------------------------------- where the list stands

@@ -23,7 +23,7 @@ from .reading import Read, Wrong, faults_text, length_of, listed
 __all__ = ["CANDIDATES", "MAX_CANDIDATES", "Candidate", "Read", "Wrong", "faults_text", "read_candidates"]
 
 CANDIDATES = "candidates"
-MAX_CANDIDATES = 100  # a turn makes 25 changes (TU-5)
+MAX_CANDIDATES = 1000  # a turn makes 25 changes (TU-5): what is more than that is skipped, this is out of all measure
 
 _ABSENT = (None, "")
 
