@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from agent_memory.domain.turns import Turn, TurnStatus
@@ -20,6 +21,8 @@ from agent_memory.runtime.requests import BeginBody, EndBody, JudgementBody, Mes
 from agent_memory.runtime.turn_ends import count
 from agent_memory.runtime.waiting import settled
 from agent_memory.runtime.wiring import services
+
+_ENDING = 202
 
 
 def post_turn(call: Call) -> Answer:
@@ -46,20 +49,24 @@ def post_judgement(call: Call) -> Answer:
 
 
 def post_end(call: Call) -> Answer:
-    """Kept of a call with a key is the answer of the moment: a repetition tells that the turn is ending."""
-    return once(call, partial(_end, call), _ended)
+    """Kept of a call with a key is how the turn stood at its end. Waiting comes after it, for a repetition too."""
+    answer = once(call, partial(_end, call), _ended)
+    wait_s = call.query_as(WaitQuery).wait
+    if answer.status != _ENDING or not wait_s:
+        return answer
+    standing = settled(services(), find_turn(services(), call.agent, call.turn), wait_s)
+    return replace(_ended(standing), headers=answer.headers)
 
 
 def _end(call: Call, *, also: Also[Turn]) -> Turn:
-    wait_s = call.query_as(WaitQuery).wait
     ended = end(services(), call.agent, call.turn, **dict(call.body_as(EndBody)), also=also)
     if ended.by_this_call and ended.turn.status is TurnStatus.COMMITTED:
         count(ended.turn)
-    return settled(services(), ended.turn, wait_s)
+    return ended.turn
 
 
 def _ended(turn: Turn) -> Answer:
-    return Answer(202 if turn.status is TurnStatus.ENDING else 200, ended_answer(turn))
+    return Answer(_ENDING if turn.status is TurnStatus.ENDING else 200, ended_answer(turn))
 
 
 def post_review(call: Call) -> Answer:
