@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from http_api import EVERY_SCOPE, NOWHERE
+from in_process import InProcess
 
 from agent_memory import __version__
 from agent_memory.client import (
@@ -46,33 +46,6 @@ WITH_PLATFORM = {
     "memory": MEMORY | {"scope": {"read": [*EVERY_SCOPE, "platform"], "write": [*EVERY_SCOPE, "platform"]}},
 }
 SAID = {"role": "user", "text": "Where are the keys?"}
-
-
-class InProcess(httpx.BaseTransport):
-    """The app, called as a server would. routes: those that were called."""
-
-    def __init__(self, app: Any) -> None:
-        self.app = app
-        self.called: set[tuple[str, str]] = set()
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self.called.add((request.method, request.url.path))
-
-        async def send() -> httpx.Response:
-            answer = await httpx.ASGITransport(self.app).handle_async_request(
-                httpx.Request(request.method, request.url, headers=request.headers, content=request.read())
-            )
-            return httpx.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
-
-        return asyncio.run(send())
-
-    def routes(self) -> set[tuple[str, str]]:
-        return {
-            (route.method, route.resource)
-            for route in ROUTES
-            for method, path in self.called
-            if method == route.method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", route.resource), path)
-        }
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +106,9 @@ def a_turn_is_driven_by(agent: Agent) -> Turn:
 def what_it_did_is_read_of(agent: Agent, turn: Turn) -> None:
     events = list(turn.transcript())
     assert events[-1]["type"] == "turn.committed"
+    with pytest.raises(Conflict) as refused:
+        agent.review_again(turn.id)
+    assert refused.value.code == "no_failed_review"
     (called,) = [event["tool_execution_id"] for event in events if event["type"] == "execution"]
     execution = agent.execution(called)
     assert (execution.turn_id, execution.tool, execution.output_uses) == (turn.id, "add_memory", [])
@@ -142,7 +118,8 @@ def what_it_did_is_read_of(agent: Agent, turn: Turn) -> None:
 
 
 def its_records_are_changed_by_people(agent: Agent, id: str) -> None:
-    (listed,) = agent.memories()
+    lesson, listed = agent.memories()
+    assert (lesson.source, lesson.summary) == ("lesson", "Say where the hall is.")
     assert listed == agent.memory(id) == agent.memory_version(id, 1)
     assert list(agent.memory_versions(id)) == [listed]
     inserted = agent.insert_memory("The hall is on the left.", kind="fact", scope="agent", memory_key="hall")
@@ -229,7 +206,7 @@ def test_a_turn_that_its_block_has_ended_stays_as_it_was_ended(agent: Agent) -> 
     turn.end("completed", messages=[{"role": "agent", "text": "In the hall."}], wait=0)
     with pytest.raises(ZeroDivisionError), turn:
         raise ZeroDivisionError
-    assert turn.state.status == turn.refresh().status == "committed"
+    assert turn.wait().status == turn.refresh().status == "committed"
     assert turn.end("completed").status == "committed"
     with pytest.raises(Conflict) as refused:
         turn.end("failed")
@@ -515,6 +492,7 @@ def test_a_call_whose_answer_was_lost_has_one_effect(agent: Agent, transport: In
         "message",
         "message",
         "execution",
+        "usage",
         "usage",
         "turn.committed",
     ]

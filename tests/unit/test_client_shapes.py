@@ -26,6 +26,7 @@ from agent_memory.client import (
     memories,
     memory,
     records,
+    turn_tools,
 )
 from agent_memory.client import (
     fields as choices_of,
@@ -48,6 +49,7 @@ SHAPES: Mapping[type[BaseModel], type] = {
     record_shapes.Recalled: records.Recall,
     record_shapes.Item: records.RecalledItem,
     record_shapes.ToolAnswer: records.ToolResult,
+    record_shapes.HistoryEvent: records.HistoryEvent,
     record_shapes.RecordShape: records.Record,
     record_shapes.ListedRecord: records.FoundRecord,
     shapes.AgentShape: activity.AgentSummary,
@@ -65,6 +67,7 @@ BODIES: Mapping[type[BaseModel], tuple[Method, set[str]]] = {
     requests.ToolBody: (Turn.call_tool, {"name"}),
     requests.JudgementBody: (Turn.judge, set()),
     requests.EndBody: (Turn.end, {"wait"}),
+    requests.EmptyBody: (Turn.review_again, {"wait"}),
     requests.MemoryBody: (Agent.insert_memory, set()),
     requests.PlatformMemoryBody: (Platform.insert_memory, set()),
     requests.DecisionBody: (Platform.decide, {"id", "version"}),
@@ -72,6 +75,7 @@ BODIES: Mapping[type[BaseModel], tuple[Method, set[str]]] = {
     tool_inputs.SearchMemory: (Turn.search, {"conversation"}),
     tool_inputs.ReadMemory: (Turn.read, {"conversation"}),
     tool_inputs.DeleteMemory: (Turn.delete, set()),
+    tool_inputs.SearchHistory: (Turn.search_history, {"conversation"}),
     requests.ConfigQuery: (Agent.config, set()),
     requests.ToolsQuery: (Agent.tools, set()),
     requests.WaitQuery: (Turn.refresh, set()),
@@ -147,7 +151,7 @@ def test_records_are_searched_under_all_filters_of_their_list(search: Method, li
 @pytest.mark.rule("IF-2")
 def test_what_sends_a_post_takes_a_key() -> None:
     posts = {method for body, (method, _) in BODIES.items() if not issubclass(body, requests.Query)}
-    posts |= {Agent.restore_memory}
+    posts |= {Agent.restore_memory, Agent.review_again}
     keyed = {m for each in (Agent, Turn, Platform) for m in each_method(each) if "idempotency_key" in signature_of(m)}
     assert keyed == posts
 
@@ -224,7 +228,7 @@ def test_an_address_that_is_none_is_told_at_once(url: Any) -> None:
         AgentMemory(url)
 
 
-@pytest.mark.parametrize("module", [agent, memories, memory, turns, auth])
+@pytest.mark.parametrize("module", [agent, memories, memory, turns, turn_tools, auth])
 def test_every_public_method_says_what_it_does(module: Any) -> None:
     classes = [one for _, one in inspect.getmembers(module, inspect.isclass) if one.__module__ == module.__name__]
     methods = [m for each in classes for name, m in vars(each).items() if inspect.isfunction(m) and name[0] != "_"]

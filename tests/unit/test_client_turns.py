@@ -62,6 +62,24 @@ def test_who_does_not_wait_is_told_that_it_is_ending(api: ScriptedApi, opened: T
     assert len(api.asked) == 1
 
 
+@pytest.mark.rule("TU-2", "EX-6")
+def test_a_review_that_is_done_again_is_waited_for(api: ScriptedApi, opened: Turn) -> None:
+    reviewing, reviewed = (turn("committed", review=review(status)) for status in ("pending", "done"))
+    api.says(Say(202, reviewing.body), reviewing, reviewed)
+    assert opened.review_again().review.status == opened.state.review.status == "done"
+    assert targets(api) == [f"{TURN}/review", *[f"{TURN}?wait=25"] * 2]
+
+
+@pytest.mark.rule("TU-2")
+def test_a_turn_that_is_open_is_not_waited_for(api: ScriptedApi, opened: Turn, pauses: list[float]) -> None:
+    assert opened.wait().status == "open"
+    assert pauses == []
+
+
+def review(status: str) -> dict[str, Any]:
+    return dict(turn().body["review"], status=status)
+
+
 def test_a_server_that_does_not_hold_its_answer_is_not_hammered(
     api: ScriptedApi, opened: Turn, pauses: list[float]
 ) -> None:

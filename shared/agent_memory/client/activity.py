@@ -3,7 +3,7 @@ shapes grow."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .records import ToolError
@@ -59,8 +59,16 @@ class VersionOf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartOf:
+    """A part of an event of the history."""
+
+    id: str
+    part: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutputUse:
-    """That these versions came before a model."""
+    """That these versions of records, or these parts of earlier events, came before a model."""
 
     sequence: int
     at: str
@@ -68,13 +76,14 @@ class OutputUse:
     use: str
     tool_execution_id: str
     conversation: str
-    memories: list[VersionOf]
+    memories: list[VersionOf] = field(default_factory=list)
+    events: list[PartOf] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """A call of a native tool, or a recall: `output` or `error`, and of records the text as it was at that version,
-    `erased` where it is gone. sequence: its place in the turn's transcript."""
+    """A call of a native tool, or a recall: `output` or `error`, and of records the text as it was at that version, of
+    history the text of the event, `erased` where it is gone. sequence: its place in the turn's transcript."""
 
     turn_id: str
     attempt: int

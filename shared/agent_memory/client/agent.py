@@ -15,7 +15,8 @@ from .memories import AgentMemories
 from .messages import Messages
 from .pages import pages
 from .reading import shaped
-from .turn import TURN, Turn
+from .turn import WAIT_S, Turn
+from .turn_tools import TURN
 
 _AGENT = "/v1/agents/{agent}"
 _CONFIG = f"{_AGENT}/config"
@@ -116,6 +117,14 @@ class Agent(AgentMemories):
     def turn(self, turn_id: str) -> Turn:
         """A turn that was begun elsewhere, as it stands now. Raises `NotFound`."""
         return Turn(self._connection, shaped(TurnState, self._get(TURN, {"turn": turn_id})))
+
+    def review_again(self, turn_id: str, *, wait: float = WAIT_S, idempotency_key: str | None = None) -> TurnState:
+        """Do the failed review of a turn again, and wait until it is done (`Turn.review_again`). wait: 0 for who may
+        have it done and may not read turns. Raises `Conflict` (`no_failed_review`), `NotFound`."""
+        path = {**self._path, "turn": turn_id}
+        call = Call(method="POST", resource=f"{TURN}/review", path=path, idempotency_key=idempotency_key)
+        turn = Turn(self._connection, shaped(TurnState, self._connection.send(call)))
+        return turn.wait(wait) if wait > 0 else turn.state
 
     # -- what it did
 

@@ -72,7 +72,8 @@ class ConflictOfTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewOfTurn:
-    """status: none, not_due, pending, done or failed (`error` says why). The counts are of its decisions."""
+    """status: none, not_due, pending, done or failed; error: why it failed, unreadable or unavailable. The counts are
+    of its decisions; the transcript has each with its reason."""
 
     status: str
     added: int
@@ -110,6 +111,11 @@ class TurnState:
     conflicts: list[ConflictOfTurn]
     history_events: int
     preview: bool = False
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether something goes on that nobody has to do anything for: its end, or its review."""
+        return self.status == "ending" or self.review.status == "pending"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,8 +67,8 @@ class MemoryFilters(PlatformFilters, total=False):
 
 
 class TurnFilters(TypedDict, total=False):
-    """All that are given hold. preview: only preview turns, or only live ones. since, until: of when a turn was begun,
-    until excluded, with an offset."""
+    """All that are given hold. preview: only preview turns, or only live ones. review: only turns whose review has
+    failed. since, until: of when a turn was begun, until excluded, with an offset."""
 
     session_id: str | None
     workflow_id: str | None
@@ -77,6 +77,7 @@ class TurnFilters(TypedDict, total=False):
     invocation_id: str | None
     status: TurnStatus | None
     preview: bool | None
+    review: Literal["failed"] | None
     since: str | datetime | None
     until: str | datetime | None
 

@@ -221,5 +221,37 @@ class SearchResult:
     degraded: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEvent:
+    """What an earlier turn of the session said, or a part of it. text: a line that says who it is from, a line feed,
+    and what was said. turn: the number of its turn, execution_id: its run, sequence: the place in its transcript. tool,
+    call_id: of a tool's result. score: None where it was read by its id."""
+
+    id: str
+    turn: int
+    text: str
+    part: int
+    parts: int
+    role: str
+    tool: str | None
+    call_id: str | None
+    execution_id: str
+    sequence: int
+    at: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryResult:
+    """Best first, or in the order of the ids. missing: ids that this turn does not see. degraded: as of a recall;
+    ranked: how many parts of events were."""
+
+    events: list[HistoryEvent]
+    missing: list[str]
+    degraded: bool
+    degraded_reason: str | None
+    ranked: int
+
+
 def _given(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}

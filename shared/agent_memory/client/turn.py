@@ -8,28 +8,23 @@ In a `with` a turn commits when the block is left, and is rolled back when an ex
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack
+from typing import Any, Literal, Self
 
-from agent_memory.domain.errors import AgentMemoryError, ToolRefused, Unavailable
+from agent_memory.domain.errors import AgentMemoryError
 
 from .activity import Judgement
 from .answers import AddedMessage, TurnState
-from .connection import Call, Connection, given
-from .fields import MemoryFields, Scope
+from .connection import Connection, given
 from .messages import Messages
 from .pages import pages
 from .reading import shaped
-from .records import Added, Recall, SearchResult, ToolResult, View
-
-TURN = "/v1/agents/{agent}/turns/{turn}"
+from .records import Recall
+from .turn_tools import TURN, TurnTools
 
 WAIT_S = 120.0  # for a commit: a review of two model calls, each with its retries, takes less
-_ASKING = ("search_memory", "read_memory")  # tools that change nothing
-_HELD_S = 25  # the longest that the server holds an answer back; its gateway ends a call after 29 s
 _BETWEEN_POLLS_S = 0.5  # should a server answer at once instead of holding
 
 EventType = Literal[
@@ -40,6 +35,7 @@ EventType = Literal[
     "memory.pinned",
     "recall.omitted",
     "judgement",
+    "review",
     "conflict",
     "pin.unpinned",
     "turn.committed",
@@ -47,20 +43,16 @@ EventType = Literal[
 ]
 
 
-class Turn:
+class Turn(TurnTools):
     """state: as the server last told it. still_ending: of a turn just begun, earlier turns of its session that are
     ended and not yet committed.
 
-    All methods but `refresh`, `end` and `transcript` raise `Conflict` (`turn_not_open`) once the turn has ended."""
+    All methods raise `Conflict` (`turn_not_open`) once the turn has ended, but for those that end it, read it or review
+    it: `end`, `wait`, `refresh`, `transcript`, `review_again`."""
 
     def __init__(self, connection: Connection, state: TurnState, *, still_ending: Sequence[str] = ()) -> None:
-        self._connection = connection
-        self.state = state
+        super().__init__(connection, state)
         self.still_ending = list(still_ending)
-
-    @property
-    def id(self) -> str:
-        return self.state.turn_id
 
     # -- its end
 
@@ -89,7 +81,8 @@ class Turn:
         wait: float = WAIT_S,
         idempotency_key: str | None = None,
     ) -> TurnState:
-        """Commit the turn, or roll it back, and wait until it is done; gives the turn as it stands then.
+        """Commit the turn, or roll it back, and wait until it is done, its review included; gives the turn as it stands
+        then.
 
         error: why it failed. messages: what was said at the end. wait: seconds at most; a turn that takes longer is
         `ending`, and commits by itself. Called again it gives the turn as it stands: the first outcome stands, and the
@@ -98,14 +91,31 @@ class Turn:
         give_up = monotonic() + wait
         body = given(outcome=outcome, error=error, messages=list(messages) or None)
         self._told(self._call("POST", "/end", body=body, wait=wait, idempotency_key=idempotency_key))
-        while self.state.status == "ending" and (left := give_up - monotonic()) > 0:
+        return self._settled(give_up)
+
+    def wait(self, seconds: float = WAIT_S) -> TurnState:
+        """Wait until nothing of the turn goes on any more, neither its end nor a review, or for so many seconds; gives
+        the turn as it stands then. One that is open is not waited for."""
+        give_up = monotonic() + seconds
+        self.refresh(wait=seconds)
+        return self._settled(give_up)
+
+    def refresh(self, *, wait: float = 0.0) -> TurnState:
+        """The turn as it stands now. wait: seconds, up to 25, that the server may wait while it is ending, or being
+        reviewed again."""
+        return self._told(self._call("GET", "", wait=wait))
+
+    def review_again(self, *, wait: float = WAIT_S, idempotency_key: str | None = None) -> TurnState:
+        """Do a review that has failed again, and wait until it is done, as `end` does: `state.review` says what came of
+        it. Raises `Conflict` (`no_failed_review`), also where a later review has read what this one was to read."""
+        self._told(self._call("POST", "/review", idempotency_key=idempotency_key))
+        return self.wait(wait) if wait > 0 else self.state
+
+    def _settled(self, give_up: float) -> TurnState:
+        while self.state.is_settling and (left := give_up - monotonic()) > 0:
             self._connection.resending.sleep(min(left, _BETWEEN_POLLS_S))
             self.refresh(wait=left)
         return self.state
-
-    def refresh(self, *, wait: float = 0.0) -> TurnState:
-        """The turn as it stands now. wait: seconds, up to 25, that the server may wait while it is ending."""
-        return self._told(self._call("GET", "", wait=wait))
 
     # -- what happens in it
 
@@ -133,29 +143,6 @@ class Turn:
         body = given(query=query, messages=said, conversation=conversation, explain=explain or None)
         return shaped(Recall, self._call("POST", "/recall", body=body, idempotency_key=idempotency_key, only_asks=True))
 
-    def call_tool(
-        self,
-        name: str,
-        input: Mapping[str, Any] | None = None,
-        *,
-        call_id: str | None = None,
-        conversation: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> ToolResult:
-        """Carry out a memory tool that the model called, with the input as the model gave it. What is wrong with the
-        call raises nothing: the model reads `error`. call_id: the model's own id of the call. Raises `Conflict`,
-        `NotFound` for a tool that there is not."""
-        body = given(input=input, call_id=call_id, conversation=conversation)
-        answer = self._call(
-            "POST",
-            "/tools/{tool}",
-            {"tool": name},
-            body=body,
-            idempotency_key=idempotency_key,
-            only_asks=name in _ASKING,
-        )
-        return shaped(ToolResult, answer)
-
     def judge(
         self,
         verdict: Literal["accepted", "rejected"],
@@ -177,95 +164,6 @@ class Turn:
         query = {"type": types, "limit": page_size}
         resource = f"{TURN}/transcript"
         return pages(self._connection, resource, self._path(), query, items="events", shape=dict[str, Any])
-
-    # -- the tools, for a program that calls them itself
-
-    def add(
-        self,
-        summary: str,
-        *,
-        kind: str,
-        scope: Scope | None = None,
-        idempotency_key: str | None = None,
-        **fields: Unpack[MemoryFields],
-    ) -> Added:
-        """Save one fact, which becomes real when the turn completes (`add_memory`); `MemoryFields` says what it may
-        bring. scope: the narrowest that the agent writes where it is not given. Called again with the same words it
-        gives the same record. Raises `ToolRefused`, `Conflict`."""
-        input = given(summary=summary, kind=kind, scope=scope, **fields)
-        output = self._output("add_memory", input, idempotency_key=idempotency_key)
-        return Added(memory=shaped(View, output["memories"][0]), duplicate=output["duplicate"])
-
-    def search(
-        self,
-        query: str | None = None,
-        *,
-        kind: str | None = None,
-        labels: Mapping[str, str] | None = None,
-        ids: Sequence[str] | None = None,
-        limit: int | None = None,
-        after: str | None = None,
-        conversation: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> SearchResult:
-        """Records that the turn sees: ranked for a query, else newest first, or those of the ids (`search_memory`).
-        Raises `ToolRefused`, `Conflict`."""
-        input = given(query=query, kind=kind, labels=labels, ids=ids, limit=limit, after=after)
-        return shaped(SearchResult, self._output("search_memory", input, conversation, idempotency_key))
-
-    def read(self, id: str, *, conversation: str | None = None, idempotency_key: str | None = None) -> View:
-        """One record that the turn sees, superseded and deleted ones as well (`read_memory`). Raises `ToolRefused`."""
-        output = self._output("read_memory", {"id": id}, conversation, idempotency_key)
-        return shaped(View, output["sources"][0])
-
-    def delete(self, id: str, *, idempotency_key: str | None = None) -> View:
-        """Delete one record, when the turn completes (`delete_memory`). Raises `ToolRefused`, `Conflict`."""
-        output = self._output("delete_memory", {"id": id}, idempotency_key=idempotency_key)
-        return shaped(View, output["memories"][0])
-
-    # -- one call
-
-    def _output(
-        self,
-        tool: str,
-        input: Mapping[str, Any],
-        conversation: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
-        result = self.call_tool(tool, input, conversation=conversation, idempotency_key=idempotency_key)
-        if result.error is None:
-            return result.output or {}
-        if result.error.code == Unavailable.code:
-            raise Unavailable(result.error.message)
-        raise ToolRefused(result.error.code, result.error.message, result.error.argument, result.error.details)
-
-    def _call(
-        self,
-        method: str,
-        below: str,
-        named: Mapping[str, object] | None = None,
-        *,
-        body: Mapping[str, Any] | None = None,
-        wait: float = 0.0,
-        idempotency_key: str | None = None,
-        only_asks: bool = False,
-    ) -> dict[str, Any]:
-        held_s = max(0, min(_HELD_S, math.ceil(wait)))
-        return self._connection.send(
-            Call(
-                method=method,
-                resource=TURN + below,
-                path={**self._path(), **(named or {})},
-                query={"wait": held_s or None},
-                body=body,
-                idempotency_key=idempotency_key,
-                only_asks=only_asks,
-                held_s=held_s,
-            )
-        )
-
-    def _path(self) -> dict[str, object]:
-        return {"agent": self.state.agent_id, "turn": self.id}
 
     def _told(self, answer: Mapping[str, Any]) -> TurnState:
         self.state = shaped(TurnState, answer)
