@@ -33,7 +33,7 @@ from agent_memory.domain.reviewing.decisions import (
 from agent_memory.domain.reviewing.same import folded
 from agent_memory.domain.reviewing.taking_over import taken_over
 from agent_memory.domain.scopes import Scope, place_for_new
-from agent_memory.domain.staging import Confirm, Hide, Save, Staged
+from agent_memory.domain.staging import Confirm, Hide, Save, Settled, Staged
 from agent_memory.domain.text import has_refused
 from agent_memory.domain.times import written
 from agent_memory.domain.tool_inputs import AddMemory
@@ -48,7 +48,6 @@ from .new_record import new_record
 from .save import meeting, removal
 from .services import Services
 from .staged import View, view_of
-
 
 MOST = 2 * MAX_CHANGES  # proposals that are compared: each with five neighbours, that is some 100,000 characters
 
@@ -227,7 +226,9 @@ class _CarryingOut:
     def _stage(self, change: Staged) -> None:
         if self.view.changes + change.changes > MAX_CHANGES:
             raise ToolRefused(decisions.TURN_FULL, "The turn takes no more changes.")
-        self.view = view_of(self.services, self.entered, [*self.view.log, change], self.view.settled.standing)
+        view = view_of(self.services, self.entered, [*self.view.log, change], self.view.settled.standing)
+        self._check_protected(view.settled)
+        self.view = view
         self.decided.changes.append(change)
 
     def _bring(self, record: Record, vectors: Sequence[bytes] = (), fingerprint: str | None = None) -> None:
@@ -243,6 +244,13 @@ class _CarryingOut:
         self._check_there(target)
         if target.place.scope.breadth > new.place.scope.breadth:
             raise ToolRefused("broader_target", "A record cannot replace one of a broader scope.")
+
+    def _check_protected(self, settled: Settled) -> None:
+        """A decision on a constraint is none; one of its kind with its key would still take its place (EX-9)."""
+        for id in _taken_away(settled) - _taken_away(self.view.settled):
+            record = settled.after.get(id) or settled.standing.records[id]
+            if self.entered.is_broader(record) or record.place.scope is Scope.PLATFORM:
+                raise ToolRefused(decisions.PROTECTED, "A review takes no constraint and no platform record away.")
 
     def _tell(self, proposal: Proposal, decision: Decision, near: Sequence[Neighbour]) -> None:
         candidate = proposal.candidate
@@ -262,6 +270,11 @@ class _CarryingOut:
                 "neighbours": [{"id": one.id, "version": one.version, "cosine": one.cosine} for one in near],
             }
         )
+
+
+def _taken_away(settled: Settled) -> set[str]:
+    ended = {id for id, record in settled.after.items() if record.status in (Status.SUPERSEDED, Status.DELETED)}
+    return ended | settled.hidden.keys()
 
 
 _COUNTED = {"add": "added", "replace": "replaced", "delete": "deleted", "skip": "skipped"}
