@@ -18,9 +18,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from aws_cdk import Annotations, Tags
+from aws_cdk import Annotations, ArnFormat, Aws, Stack, Tags
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_stepfunctions as sfn
 from constructs import Node
 
 from agent_memory.runtime.grants import ALL_AGENTS, PLATFORM_AGENT, SELECT_HALVES, Part, concerns, ways
@@ -45,6 +46,8 @@ MAX_TAG = 256  # characters of a tag's value (IAM)
 # Each agent takes some forty paths of 130 characters with all grants, each given apart. What is above a role's 10,240
 # characters CDK puts into managed policies of 6,144, of which a role takes 10 (IAM).
 MAX_AGENTS = 8
+
+_RULE = "StepFunctionsGetEventsForStepFunctionsExecutionRule"  # as Step Functions names it
 
 
 class GrantError(ValueError):
@@ -154,6 +157,24 @@ class Granter:
 
     def _arn(self, opening: Opening) -> str:
         return self.api.arn_for_execute_api(opening.method, opening.path, self.api.deployment_stage.stage_name)
+
+
+def turn_end_statements(machine: sfn.StateMachine) -> list[iam.PolicyStatement]:
+    """What a state machine needs to begin this one and wait for its end (`startExecution.sync`), of which Step
+    Functions hears by a rule of its own in the account."""
+    executions = Stack.of(machine).format_arn(
+        service="states",
+        resource="execution",
+        resource_name=f"{machine.state_machine_name}:*",
+        arn_format=ArnFormat.COLON_RESOURCE_NAME,
+    )
+    rule = f"arn:{Aws.PARTITION}:events:{Aws.REGION}:{Aws.ACCOUNT_ID}:rule/{_RULE}"
+    opened = {
+        machine.state_machine_arn: ["states:StartExecution"],
+        executions: ["states:DescribeExecution", "states:StopExecution"],
+        rule: ["events:DescribeRule", "events:PutRule", "events:PutTargets"],
+    }
+    return [iam.PolicyStatement(actions=actions, resources=[arn]) for arn, actions in opened.items()]
 
 
 def check_agents(agents: Sequence[str]) -> None:

@@ -23,4 +23,5 @@ class MemoryStack(Stack):
         CfnOutput(self, "MemoryTable", value=self.memory.tables.memory.table_name)
         CfnOutput(self, "ExecutionTable", value=self.memory.tables.execution.table_name)
         CfnOutput(self, "SearchEndpoint", value=self.memory.search.endpoint)
+        CfnOutput(self, "TurnEnd", value=self.memory.turn_end.machine.state_machine_arn)
         CfnOutput(self, "FailedBatches", value=self.memory.indexing.failed.queue_url)

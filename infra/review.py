@@ -11,6 +11,7 @@ from aws_cdk import Acknowledgment, CfnResource, Stack, Validations
 from constructs import IConstruct
 
 from infra.account import AccountStack
+from infra.constructs.turn_end import TurnEnd
 from infra.memory_stack import MemoryStack
 from infra.roles import ALIASES, NEEDS
 
@@ -45,6 +46,7 @@ def _of_memory(stack: MemoryStack) -> Iterator[Finding]:
     yield from _of_functions(stack)
     yield from _of_search(stack)
     memory = stack.memory
+    yield from _of_turn_end(memory.turn_end)
     for queue in (memory.indexing.failed, memory.upkeep.failed):
         yield queue, "SQS3", "It is the dead-letter queue; cdk-nag does not see the sources that are no queues."
 
@@ -77,6 +79,11 @@ def _of_functions(stack: MemoryStack) -> Iterator[Finding]:
     table = logical_id(memory.tables.memory)
     stream = f"IAM5[Resource::<{table}.Arn>/stream/*]"
     yield memory.functions["index"], stream, "ListStreams is granted on the table's streams: a new one has a new name."
+
+
+def _of_turn_end(turn_end: TurnEnd) -> Iterator[Finding]:
+    yield turn_end, "IAM5[Resource::*]", "Neither X-Ray's traces nor the delivery of logs have resources in IAM."
+    yield turn_end, "SF1", "Errors are logged; of the rest traces and the execution's own history tell, for 90 days."
 
 
 def _of_search(stack: MemoryStack) -> Iterator[Finding]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-ALIASES = ("memories",)  # the search index's; behind each stand numbered indices, `memories-<model>-<n>`
+MEMORIES, HISTORY = "memories", "history"
+ALIASES = (MEMORIES, HISTORY)  # of the search indices; behind each stand numbered ones, `memories-<model>-<n>`
 
 Paths = Mapping[str, tuple[str, ...]]
 """By verb: paths below the domain."""
@@ -35,15 +36,17 @@ MAINTENANCE_PATHS: Paths = {
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """memory, execution: verbs on that table. searches, indexes, maintains: asks, fills, makes a search index. embeds:
-    calls the model."""
+    """memory, execution: verbs on that table. searches: the aliases that it asks. indexes, maintains: fills, makes
+    search indices. embeds, reviews: calls the model that does. ends: begins executions of `TurnEnd`."""
 
     memory: tuple[str, ...] = ()
     execution: tuple[str, ...] = ()
-    searches: bool = False
+    searches: tuple[str, ...] = ()
     indexes: bool = False
     maintains: bool = False
     embeds: bool = False
+    reviews: bool = False
+    ends: bool = False
 
 
 # A transaction whose answer was lost is looked for by reading what it put first, so whoever makes one may also get.
@@ -54,18 +57,31 @@ NEEDS: Mapping[str, Needs] = {
     # `status` asks the index whether it answers and the model for its floor.
     # A version that makes a kind binding puts its records on the boards, if they are as they were read.
     "agents": Needs(
-        memory=("BatchGetItem", "ConditionCheckItem", "GetItem", "PutItem", "Query"), searches=True, embeds=True
+        memory=("BatchGetItem", "ConditionCheckItem", "GetItem", "PutItem", "Query"), searches=(MEMORIES,), embeds=True
+    ),
+    # The second step of a turn's end: it saves what is staged, and asks neither index nor model.
+    "commit": Needs(
+        memory=("BatchGetItem", "BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query"),
+        execution=("BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query"),
     ),
     "index": Needs(memory=("BatchGetItem", "BatchWriteItem"), indexes=True, embeds=True),
     "recall": Needs(
         memory=("BatchGetItem", "GetItem", "Query"),
         execution=("BatchGetItem", "BatchWriteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
-        searches=True,
+        searches=(MEMORIES,),
         embeds=True,
     ),
     # The list of records is ranked by a query.
     "records": Needs(
-        memory=("BatchGetItem", "GetItem", "Query"), execution=("GetItem", "Query"), searches=True, embeds=True
+        memory=("BatchGetItem", "GetItem", "Query"), execution=("GetItem", "Query"), searches=(MEMORIES,), embeds=True
+    ),
+    # The first step of a turn's end, and the only function that may call the reviewer's model.
+    "review": Needs(
+        memory=("BatchGetItem", "BatchWriteItem", "GetItem", "Query"),
+        execution=("BatchGetItem", "ConditionCheckItem", "GetItem", "PutItem", "Query"),
+        searches=(MEMORIES,),
+        embeds=True,
+        reviews=True,
     ),
     "tools": Needs(
         memory=("BatchGetItem", "GetItem", "PutItem", "Query"),
@@ -78,7 +94,7 @@ NEEDS: Mapping[str, Needs] = {
             "Query",
             "UpdateItem",
         ),
-        searches=True,
+        searches=ALIASES,
         embeds=True,
     ),
     "turns": Needs(
@@ -92,6 +108,7 @@ NEEDS: Mapping[str, Needs] = {
             "Query",
         ),
         execution=("BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+        ends=True,
     ),
     # Goes on with ends that were cut off, so it may write what `turns` may; and removes records.
     "upkeep": Needs(
@@ -108,6 +125,7 @@ NEEDS: Mapping[str, Needs] = {
         indexes=True,
         maintains=True,
         embeds=True,
+        ends=True,
     ),
     # Saves no turn: of the execution table it has what was kept of its own calls, and looks nothing else up there.
     "write": Needs(
@@ -124,14 +142,20 @@ MAINTENANCE = Needs(
 
 
 def search_roles(
-    searchers: Sequence[str], indexers: Sequence[str], maintainers: Sequence[str]
+    searchers: Mapping[str, Sequence[str]], indexers: Sequence[str], maintainers: Sequence[str]
 ) -> dict[str, dict[str, object]]:
     """The roles that the domain itself keeps (fine-grained access control), each with the IAM roles mapped to it. Here
-    stands what a path cannot say: which indices the lines of `_msearch` and `_bulk` may name."""
+    stands what a path cannot say: which indices the lines of `_msearch` and `_bulk` may name. searchers: by alias."""
+    searching = {
+        f"agent_memory_search_{alias}": _search_role(
+            mapped, [alias], ["indices:data/read/msearch"], ["indices:data/read/search"]
+        )
+        for alias, mapped in searchers.items()
+    }
     return {
-        "agent_memory_search": _search_role(searchers, ["indices:data/read/msearch"], ["indices:data/read/search"]),
-        "agent_memory_index": _search_role(indexers, ["indices:data/write/bulk"], INDEX_ACTIONS),
-        "agent_memory_maintenance": _search_role(maintainers, [], MAINTENANCE_ACTIONS),
+        **searching,
+        "agent_memory_index": _search_role(indexers, ALIASES, ["indices:data/write/bulk"], INDEX_ACTIONS),
+        "agent_memory_maintenance": _search_role(maintainers, ALIASES, [], MAINTENANCE_ACTIONS),
     }
 
 
@@ -149,6 +173,8 @@ MAINTENANCE_ACTIONS = (
 )
 
 
-def _search_role(mapped: Sequence[str], cluster: Sequence[str], actions: Sequence[str]) -> dict[str, object]:
-    permissions = {"index_patterns": [f"{alias}*" for alias in ALIASES], "allowed_actions": list(actions)}
+def _search_role(
+    mapped: Sequence[str], aliases: Sequence[str], cluster: Sequence[str], actions: Sequence[str]
+) -> dict[str, object]:
+    permissions = {"index_patterns": [f"{alias}*" for alias in aliases], "allowed_actions": list(actions)}
     return {"backend_roles": mapped, "cluster_permissions": list(cluster), "index_permissions": [permissions]}

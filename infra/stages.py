@@ -10,7 +10,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from agent_memory.runtime.settings import DEFAULT_EMBEDDER, SettingsError, embedder_settings
+from agent_memory.runtime.settings import (
+    DEFAULT_EMBEDDER,
+    DEFAULT_REVIEWER,
+    SettingsError,
+    embedder_settings,
+    reviewer_settings,
+)
 
 LOG_DAYS = (1, 7, 14, 30, 90, 365)
 
@@ -65,6 +71,8 @@ class StageSettings:
     """retained: tables, domain and logs stay when the stack goes, and the tables refuse to be deleted.
     log_days: how long logs are kept. backup_days: how far back a table can be restored to any second.
     embedder_min_score: the floor of the model's cosines; None: each process measures it at its first use.
+    reviewer: who reviews turns: a model that takes a JSON schema for its answer, by its name or that of an inference
+    profile (which calls it in several regions), or `rules`, which cost nothing and understand little.
     concurrency: the most instances of a function at once, by its name. They are reserved: an account with the initial
     quota of 10 can have none.
     private: the domain and the functions lie in a network of their own (`constructs/network.py` says what it costs).
@@ -79,6 +87,7 @@ class StageSettings:
     embedder: str = DEFAULT_EMBEDDER
     embedder_dimensions: int = 1024
     embedder_min_score: float | None = None
+    reviewer: str = DEFAULT_REVIEWER
     concurrency: Mapping[str, int] = field(default_factory=dict)
     private: bool = False
     customer_key_arn: str | None = None
@@ -99,6 +108,7 @@ class StageSettings:
             if (arn := getattr(self, name)) and not re.match(f"arn:[a-z-]+:{service}:", arn):
                 raise StageError(f"{name}: takes the ARN of {service}.")
         self._check_embedder()
+        self._check_reviewer()
 
     def _check_embedder(self) -> None:
         if not self.embedder.startswith("bedrock:"):
@@ -107,6 +117,17 @@ class StageSettings:
             embedder_settings(self.embedder, dimensions=self.embedder_dimensions)
         except SettingsError as error:
             raise StageError(f"embedder: {error}") from error
+
+    def _check_reviewer(self) -> None:
+        if self.reviewer != "rules" and not re.fullmatch(r"bedrock:[\w.-]+(:\d+)?", self.reviewer):
+            raise StageError(
+                "reviewer: the deployment takes bedrock:<model> or rules; it keeps no key of another server."
+            )
+
+    @property
+    def reviewer_model(self) -> str | None:
+        """None: no model reviews."""
+        return reviewer_settings(self.reviewer).target or None
 
     @property
     def embedder_model(self) -> str:

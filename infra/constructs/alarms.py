@@ -19,6 +19,7 @@ from agent_memory.runtime import metrics
 from infra.constructs.api import Api
 from infra.constructs.function import MemoryFunction
 from infra.constructs.search import Search
+from infra.constructs.turn_end import TurnEnd
 from infra.stages import StageSettings
 
 PERIOD = Duration.minutes(5)
@@ -46,9 +47,16 @@ WHAT_TO_DO: Mapping[str, str] = {
     "SearchMemory": "The heap of a search node is over 85 % full: take a larger search.node_type, or more nodes.",
     "SearchRed": "A part of the index is lost. Recalls come from the table, marked degraded: rebuild the index from "
     "it.",
+    "TurnEndsFailed": "A turn could not be committed. Upkeep begins its end again within the hour. The log of commit "
+    "names the fault, the execution's name begins with the turn.",
+    "TurnEndsLate": "A turn has not come to its end within an hour. Upkeep goes on with it from the last step that "
+    "went well; see the log of review for what takes so long.",
+    "ReviewsFailed": "A turn is committed without its review; the next one reads what it said. The log of commit names "
+    "the turn and why, GET …/turns?review=failed has all of them. Mend the cause; POST its review if it cannot wait.",
     "DegradedRecalls": "Ten recalls in five minutes did without the index or the model. Their degraded_reason says "
     "which: see the domain's alarms, or the model's quota.",
 }
+MODEL_ERRORS = 10  # a review that is not answered raises, and is tried again: ReviewsFailed tells of the last try
 ERRORS = "{} ended without an answer: look for its ERROR lines, or a timeout, in its log."
 THROTTLES = (
     "{} was refused instances: compare its concurrency with the account's quota, and look for a caller in a loop."
@@ -68,6 +76,7 @@ class Alarms(Construct):
         functions: Mapping[str, MemoryFunction],
         api: Api,
         search: Search,
+        turn_end: TurnEnd,
         queues: Mapping[str, sqs.Queue],
     ) -> None:
         super().__init__(scope, id)
@@ -81,6 +90,7 @@ class Alarms(Construct):
             self._alarm(name, waiting, 1)
         self._api(api)
         self._search(search, disk_mib=stage.search.disk_gib * 1024)
+        self._turn_end(turn_end)
         self._alarm("DegradedRecalls", self._own(metrics.DEGRADED, "Sum"), 10)
         for name, function in functions.items():
             self._function(name, function)
@@ -103,9 +113,15 @@ class Alarms(Construct):
         self._alarm("SearchMemory", _of_domain(search, "JVMMemoryPressure", "Maximum"), 85, times=3)
         self._alarm("SearchRed", _of_domain(search, "ClusterStatus.red", "Maximum"), 1)
 
+    def _turn_end(self, turn_end: TurnEnd) -> None:
+        self._alarm("TurnEndsFailed", turn_end.machine.metric_failed(period=PERIOD), 1)
+        self._alarm("TurnEndsLate", turn_end.machine.metric_timed_out(period=PERIOD), 1)
+        self._alarm("ReviewsFailed", self._own(metrics.REVIEWS_FAILED, "Sum"), 1)
+
     def _function(self, name: str, function: MemoryFunction) -> None:
         errors, throttles = f"{name.title()}Errors", f"{name.title()}Throttles"
-        self._alarm(errors, function.callable.metric_errors(period=PERIOD), 1, told=ERRORS.format(name))
+        worth_a_look = MODEL_ERRORS if name == "review" else 1
+        self._alarm(errors, function.callable.metric_errors(period=PERIOD), worth_a_look, told=ERRORS.format(name))
         self._alarm(throttles, function.callable.metric_throttles(period=PERIOD), 1, told=THROTTLES.format(name))
 
     def _own(self, metric: metrics.Metric, statistic: str) -> cloudwatch.Metric:

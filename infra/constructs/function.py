@@ -36,7 +36,12 @@ DEFAULT = Size(memory_mib=1024, timeout_s=20)
 SIZES: Mapping[str, Size] = {
     "agents": Size(memory_mib=512, timeout_s=20),
     "turns": Size(memory_mib=1024, timeout_s=29),
+    "commit": Size(memory_mib=512, timeout_s=120),  # some eight calls of the store, each 14 s at the most
     "index": Size(memory_mib=1024, timeout_s=120),  # a bulk that waits for the refresh may take 30 s, twice
+    # Two questions to the model and a correction of each (EX-2), each with two tries of 62 s: 500 s. 64 texts to embed,
+    # eight at once, with two tries of 4 s: 64 s. Beside them a search, and the store: 150 s. It waits far more than it
+    # computes, so it has little memory.
+    "review": Size(memory_mib=512, timeout_s=720),
     "upkeep": Size(memory_mib=512, timeout_s=240),  # ends before the next one begins, 300 s later
 }
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aws_cdk import Aws
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -26,8 +25,10 @@ from infra.constructs.function import MemoryFunction, allow
 from infra.constructs.indexing import Indexing
 from infra.constructs.search import Search
 from infra.constructs.tables import Tables
+from infra.constructs.turn_end import TurnEnd
 from infra.constructs.upkeep import Upkeep
-from infra.grants import PLATFORM, Grant, Granter, On, parts_of
+from infra.grants import PLATFORM, Grant, Granter, On, parts_of, turn_end_statements
+from infra.models import may_call
 from infra.roles import MAINTENANCE, NEEDS, Needs
 from infra.stages import StageSettings
 
@@ -59,6 +60,7 @@ class AgentMemory(Construct):
             functions=self.functions,
             api=self.api,
             search=self.search,
+            turn_end=self.turn_end,
             queues={"IndexingFailed": self.indexing.failed, "UpkeepFailed": self.upkeep.failed},
         )
         self._granter = Granter(f"{stage.name}-{self.node.addr[-8:]}", self.api.rest)
@@ -101,6 +103,15 @@ class AgentMemory(Construct):
         role of another app, whose tags this one cannot set."""
         self._granter.give(grantee, parts_of(grants), agents)
 
+    def grant_turn_end(self, grantee: iam.IGrantable) -> None:
+        """Let a workflow of the owner's (the role of its state machine) have turns reviewed and committed as a step of
+        its own, and wait for it: `arn:aws:states:::states:startExecution.sync:2`, with `turn_end.machine` and the input
+        `{"agent_id": …, "turn_id": …}` of a turn whose end was called (`grant_run`). It commits what is ending and
+        nothing else; but ids alone say whose turn that is, so the grant is for every agent. A turn that another
+        execution is at may be reviewed by both; it is committed once."""
+        for statement in turn_end_statements(self.turn_end.machine):
+            grantee.grant_principal.add_to_principal_policy(statement)
+
     def grant_maintenance(self, role: iam.IRole) -> None:
         """Let a person's role run `agent-memory reindex` and `redrive`. It reaches the memory table and the domain
         without the interface: for operators, and nobody else has it unless it is given here."""
@@ -113,8 +124,10 @@ class AgentMemory(Construct):
             if verbs:
                 allow(role, [f"dynamodb:{verb}" for verb in verbs], table.table_arn)
         self.search.open(role, needs)
-        if needs.embeds:
-            allow(role, ["bedrock:InvokeModel"], self._model_arn)
+        reviewing = self.stage.reviewer_model if needs.reviews else None
+        for model in ([self.stage.embedder_model] if needs.embeds else []) + ([reviewing] if reviewing else []):
+            for statement in may_call(model):
+                role.add_to_principal_policy(statement)
         if key := self.tables.key:
             allow(role, [f"kms:{verb}" for verb in KEY_VERBS], key.key_arn, self.tables.key_conditions())
 
@@ -126,9 +139,17 @@ class AgentMemory(Construct):
             compatible_runtimes=[lambda_.Runtime.PYTHON_3_13],
             compatible_architectures=[lambda_.Architecture.ARM_64],
         )
-        environment = self._environment()
-        for function in self.functions.values():
-            function.build(layer, environment)
+        environment, functions = self._environment(), self.functions
+        steps = {name: functions[name] for name in ("review", "commit")}
+        for step in steps.values():
+            step.build(layer, environment)
+        self.turn_end = TurnEnd(self, "TurnEnd", stage=self.stage, **steps)
+        begins = {settings.TURN_END: self.turn_end.machine.state_machine_arn}
+        for name in sorted(functions.keys() - steps.keys()):
+            ends = NEEDS[name].ends
+            functions[name].build(layer, environment | (begins if ends else {}))
+            if ends:
+                self.turn_end.let_begin(functions[name].role)
 
     def _environment(self) -> dict[str, str]:
         stage = self.stage
@@ -140,16 +161,13 @@ class AgentMemory(Construct):
             settings.OPENSEARCH_SIGNED: "es",
             settings.EMBEDDER: stage.embedder,
             settings.EMBEDDER_DIMENSIONS: str(stage.embedder_dimensions),
+            settings.REVIEWER: stage.reviewer,
             metrics.NAMESPACE: self._namespace,
         } | floor
 
     @property
     def _namespace(self) -> str:
         return f"AgentMemory/{self.stage.name}-{self.node.addr[-8:]}"
-
-    @property
-    def _model_arn(self) -> str:
-        return f"arn:{Aws.PARTITION}:bedrock:{Aws.REGION}::foundation-model/{self.stage.embedder_model}"
 
 
 KEY_VERBS = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey", "ReEncryptFrom", "ReEncryptTo")

@@ -1,8 +1,8 @@
 """A network for a private deployment: isolated subnets in three zones, without a way to the internet.
 
-What the functions call beside the domain needs an endpoint: DynamoDB's costs nothing, those of the model and of tracing
-some 7 US$ a month each in every zone. The account needs the service-linked role of OpenSearch, once:
-`aws iam create-service-linked-role --aws-service-name opensearchservice.amazonaws.com`.
+What the functions call beside the domain needs an endpoint: DynamoDB's costs nothing, those of the models, of Step
+Functions and of tracing some 7 US$ a month each in every zone. The account needs the service-linked role of OpenSearch,
+once: `aws iam create-service-linked-role --aws-service-name opensearchservice.amazonaws.com`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ ZONES = 3
 
 _SERVICES = {
     "Bedrock": ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME,
+    "StepFunctions": ec2.InterfaceVpcEndpointAwsService.STEP_FUNCTIONS,
     "XRay": ec2.InterfaceVpcEndpointAwsService.XRAY,
 }
 

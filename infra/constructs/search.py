@@ -28,7 +28,7 @@ from aws_cdk import aws_opensearchservice as opensearch
 from constructs import Construct
 
 from infra.constructs.logging import log_group
-from infra.roles import INDEX_PATHS, MAINTENANCE_PATHS, SEARCH_PATHS, Needs, Paths, search_roles
+from infra.roles import ALIASES, INDEX_PATHS, MAINTENANCE_PATHS, SEARCH_PATHS, Needs, Paths, search_roles
 from infra.stages import StageError, StageSettings
 
 VERSION = "OpenSearch_2.19"
@@ -69,13 +69,17 @@ class Search(Construct):
         self.arn = f"arn:{Aws.PARTITION}:es:{Aws.REGION}:{Aws.ACCOUNT_ID}:domain/{self.name}"
         self.master = iam.Role(self, "Master", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         self._statements: list[iam.PolicyStatement] = []
-        self._searchers, self._indexers, self._maintainers = Mapped(), Mapped(), Mapped()
+        self._searchers = {alias: Mapped() for alias in ALIASES}
+        self._indexers, self._maintainers = Mapped(), Mapped()
 
     def open(self, role: iam.IRole, needs: Needs) -> None:
         """Let the role call what it needs of the domain. After `build` too; then its own policy alone says so, which
         IAM takes as well within one account."""
+        if needs.searches:
+            self._allow(role, SEARCH_PATHS)
+        for alias in needs.searches:
+            self._searchers[alias].add(role)
         for needed, paths, mapped in (
-            (needs.searches, SEARCH_PATHS, self._searchers),
             (needs.indexes, INDEX_PATHS, self._indexers),
             (needs.maintains, MAINTENANCE_PATHS, self._maintainers),
         ):
@@ -88,7 +92,8 @@ class Search(Construct):
         self._allow(self.master, SECURITY_PATHS)
         self.domain = self._domain()
         self.endpoint = Fn.join("", ["https://", self.domain.attr_domain_endpoint])
-        self._map(search_roles(self._searchers.arns(), self._indexers.arns(), self._maintainers.arns()))
+        searchers = {alias: mapped.arns() for alias, mapped in self._searchers.items()}
+        self._map(search_roles(searchers, self._indexers.arns(), self._maintainers.arns()))
 
     def _allow(self, role: iam.IRole, paths: Paths) -> None:
         for verb, below in paths.items():

@@ -5,8 +5,13 @@ import pytest
 from templates import listed, text
 
 from infra.roles import NEEDS
+from infra.stages import DEV
 
-WITHOUT_RESOURCE = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+WITHOUT_RESOURCE = {
+    *("xray:GetSamplingRules", "xray:GetSamplingTargets", "xray:PutTelemetryRecords", "xray:PutTraceSegments"),
+    *(f"logs:{verb}LogDelivery" for verb in ("Create", "Delete", "Get", "Update")),
+    *("logs:DescribeLogGroups", "logs:DescribeResourcePolicies", "logs:ListLogDeliveries", "logs:PutResourcePolicy"),
+}
 """Actions for which IAM knows no resource."""
 
 
@@ -26,7 +31,7 @@ def test_nobody_may_scan_a_table(template):
 @pytest.mark.rule("GR-2")
 @pytest.mark.parametrize("name", sorted(NEEDS))
 def test_a_function_may_do_what_the_table_of_roles_says_and_no_more(dev, name):
-    tables, searches, models = {}, set(), False
+    tables, searches, models, executions = {}, set(), set(), set()
     for id, statement in dev.statements():
         if f"Memory{name.title()}Role" not in id:
             continue
@@ -37,12 +42,18 @@ def test_a_function_may_do_what_the_table_of_roles_says_and_no_more(dev, name):
                 for each in resources:  # two where both tables are open to the same verbs
                     tables.setdefault("memory" if "TablesMemory" in each else "execution", set()).add(verb)
             searches |= {verb for each in resources if service == "es" and each.endswith("/_msearch")}
-            models |= service == "bedrock"
+            models |= {(verb, each.rpartition("/")[2]) for each in resources if service == "bedrock"}
+            executions |= {(verb, each) for each in resources if service == "states"}
     needs = NEEDS[name]
     assert tables.get("memory", set()) == set(needs.memory)
     assert tables.get("execution", set()) == set(needs.execution)
     assert searches == ({"ESHttpPost"} if needs.searches else set())
-    assert models == needs.embeds
+    assert models == {
+        *([("InvokeModel", DEV.embedder_model)] if needs.embeds else []),
+        *([("InvokeModel", DEV.reviewer_model)] if needs.reviews else []),
+    }
+    assert {verb for verb, _ in executions} == ({"StartExecution"} if needs.ends else set())
+    assert all("TurnEndMachine" in arn for _, arn in executions)
 
 
 def test_only_functions_and_services_of_the_stack_take_on_its_roles(template):

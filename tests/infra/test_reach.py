@@ -16,7 +16,7 @@ from granted import deployment, principal_of
 from resolved import ACCOUNT, REGION, Document, Resolved, statements
 
 from agent_memory.runtime.routes import ROUTES
-from infra.roles import NEEDS
+from infra.roles import ALIASES, NEEDS
 
 READS = ["BatchGetItem", "ConditionCheckItem", "GetItem", "PartiQLSelect", "Query"]
 WRITES = ["BatchWriteItem", "DeleteItem", "PartiQLDelete", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"]
@@ -27,6 +27,7 @@ SEARCHING = ("_msearch",)
 PATHS = (
     *("", "_search", "_bulk", "_all", "_aliases", "_alias/memories", "_cat/indices", "_cluster/settings", "_reindex"),
     *("memories", "memories/_search", "memories/_bulk", "memories/_doc/1", "memories/_delete_by_query"),
+    *("history", "history/_search", "history/_bulk", "history-x-1/_doc/1"),
     *("memories-x-1", "memories-x-1/_doc/1", "memories-x-1/_search"),
 )
 
@@ -101,7 +102,16 @@ def test_only_functions_that_search_or_index_reach_the_domain(
     for role, action, path in reached:
         if role != master and not NEEDS[functions[role]].indexes:
             assert (action, path) == ("es:ESHttpPost", "_msearch")
-    for closed in ("", "_all", "_bulk", "_search", "_reindex", "memories/_doc/1", "memories/_search"):
+    for closed in (
+        "",
+        "_all",
+        "_bulk",
+        "_search",
+        "_reindex",
+        "memories/_doc/1",
+        "memories/_search",
+        "history/_search",
+    ):
         assert closed not in {path for _, _, path in reached}
 
 
@@ -115,7 +125,9 @@ def test_what_paths_leave_open_the_domains_own_roles_close(deployed: Resolved) -
         for name, role in own.items()
     }
     assert not [action for action in actions["agent_memory_index"] if "data/read" in action or action == "*"]
-    assert actions["agent_memory_search"] == ["indices:data/read/search"]
+    for alias in ALIASES:
+        assert actions[f"agent_memory_search_{alias}"] == ["indices:data/read/search"]
+        assert own[f"agent_memory_search_{alias}"]["index_permissions"][0]["index_patterns"] == [f"{alias}*"]
 
 
 def with_policy_of(resource: Document, role: Principal) -> Principal:

@@ -14,7 +14,7 @@ from infra.roles import search_roles
 
 ROLE = "arn:aws:iam::111122223333:role"
 INLINE = 4096  # characters of a function's code in a template (CloudFormation)
-ROLES = search_roles([f"{ROLE}/recall"], [f"{ROLE}/index"], [f"{ROLE}/upkeep"])
+ROLES = search_roles({"memories": [f"{ROLE}/recall"]}, [f"{ROLE}/index"], [f"{ROLE}/upkeep"])
 
 
 @contextmanager

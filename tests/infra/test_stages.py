@@ -15,6 +15,7 @@ CONTRADICTIONS = {
     "customer_key_arn": lambda: replace(DEV, customer_key_arn="alias/mine"),
     "alarm_topic_arn": lambda: replace(DEV, alarm_topic_arn="arn:aws:sqs:eu-central-1:111122223333:q"),
     "embedder": lambda: replace(DEV, embedder="local", embedder_dimensions=1024),
+    "reviewer": lambda: replace(DEV, reviewer="bedrock:"),
     "search.nodes": lambda: SearchSize(node_type="t3.small.search", nodes=2, zones=3, disk_gib=10),
     "search.managers": lambda: replace(PROD.search, managers=0, manager_type=None),
     "search.disk_gib": lambda: replace(DEV.search, disk_gib=5),
@@ -41,6 +42,21 @@ def test_what_belongs_to_an_account_comes_from_outside():
     )
 
 
-def test_a_server_that_needs_a_key_is_no_embedder_of_the_deployment():
-    with pytest.raises(StageError, match="bedrock:<model>"):
-        replace(DEV, embedder="openai:https://models.example")
+@pytest.mark.parametrize("part", ["embedder", "reviewer"])
+def test_a_server_that_needs_a_key_is_none_of_the_deployments(part):
+    with pytest.raises(StageError, match=f"^{part}: .*bedrock:<model>.*no key"):
+        replace(DEV, **{part: "openai:https://models.example"})
+
+
+@pytest.mark.rule("EX-8")
+def test_the_reviewer_is_a_model_by_its_name_or_its_profiles_or_the_rules():
+    assert DEV.reviewer_model
+    for model in ("openai.gpt-oss-120b-1:0", "eu.anthropic.claude-haiku-4-5-20251001-v1:0"):
+        assert replace(DEV, reviewer=f"bedrock:{model}").reviewer_model == model
+    assert replace(DEV, reviewer="rules").reviewer_model is None
+
+
+@pytest.mark.parametrize("spelled", ["bedrock:arn:aws:bedrock:eu-central-1::foundation-model/x", "bedrock:a*", "local"])
+def test_a_reviewer_that_no_role_could_name_is_refused(spelled):
+    with pytest.raises(StageError, match=r"^reviewer:"):
+        replace(DEV, reviewer=spelled)

@@ -1,12 +1,14 @@
 """What the templates of both stages say; of the interface, `test_api_template.py`."""
 
 import json
+import re
 from graphlib import TopologicalSorter
 
 import needs_node  # noqa: F401
 import pytest
 from templates import listed, references, text
 
+from agent_memory.runtime import settings
 from agent_memory.runtime.routes import ROUTES
 from agent_memory.store.keys import EXPIRES, UNINDEXED
 from infra.constructs.indexing import commit_filter
@@ -120,17 +122,25 @@ def test_the_domain_opens_paths_to_roles_and_to_nobody_else(template):
         assert all(text(each).endswith(".Arn}") for each in listed(statement["Principal"]["AWS"]))
         assert all(text(each).rpartition("/domain/")[2].count("/") >= 1 for each in listed(statement["Resource"]))
     readers = {text(each) for s in statements if "_msearch" in str(s) for each in listed(s["Principal"]["AWS"])}
-    searching = {"Agents", "Recall", "Records", "Tools"}
+    searching = {"Agents", "Recall", "Records", "Review", "Tools"}
     assert {name for name in searching if any(f"Memory{name}" in each for each in readers)} == searching
     assert len(readers) == len(searching)
 
 
 def test_each_domain_role_is_mapped_to_the_functions_that_need_it(template):
     roles = text(template.the("AWS::CloudFormation::CustomResource")["Roles"])
-    search, rest = roles.split("agent_memory_index")
-    index, maintenance = rest.split("agent_memory_maintenance")
-    assert [part.count(".Arn}") for part in (search, index, maintenance)] == [4, 2, 1]
-    assert '"allowed_actions":["indices:data/read/search"]' in search
+    _, memories, history, index, maintenance = re.split("agent_memory_[a-z_]+", roles)
+    assert [part.count(".Arn}") for part in (memories, history, index, maintenance)] == [5, 1, 2, 1]
+    assert "MemoryTools" in history
+    for alias, searching in (("memories", memories), ("history", history)):
+        assert f'"index_patterns":["{alias}*"],"allowed_actions":["indices:data/read/search"]' in searching
+
+
+def test_each_function_is_told_who_reviews_and_who_ends_turns_which_state_machine(template):
+    for name, function in functions(template).items():
+        told = function["Environment"]["Variables"]
+        assert told[settings.REVIEWER] == settings.DEFAULT_REVIEWER
+        assert ("TurnEndMachine" in text(told.get(settings.TURN_END))) == NEEDS[name].ends
 
 
 def test_prod_spreads_the_domain_over_three_zones(prod):
