@@ -1,11 +1,15 @@
 """HI-5: a turn run again over what it saw when it began, and all that must not come of it."""
 
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from people import approve, discard, publish, record_of, restore
+from world import one_machine
 
-from agent_memory.domain.errors import NotAllowed, NotFound
+from agent_memory.domain.errors import AgentMemoryError, NotAllowed, NotFound
 from agent_memory.domain.times import written
 from agent_memory.domain.ulids import made_at
 from agent_memory.operations.begin import Beginning, begin
@@ -469,6 +473,73 @@ def test_a_cover_outlives_its_record_in_a_replay_too(world, agent):
     world.clock.advance(hours=2)
     remove_expired(world.services, lambda: True)
     assert found(replay(world, original)) == []
+
+
+# ---------------------------------------------------------------- whatever was there, and whatever happened since
+
+
+OPS = st.lists(
+    st.tuples(
+        st.sampled_from(["save", "key", "pin", "bind", *["replace", "remove"] * 3, "leave open", "restore"]),
+        st.sampled_from(["session", "user", "agent"]),
+        st.booleans(),  # of preview
+        st.integers(0, 20),  # which of the records that there are
+    ),
+    min_size=2,
+    max_size=7,
+)
+
+
+def happen(world, agent, known, ops):
+    """Carries out what can be; gives the turns that were left open with what they have staged."""
+    left = []
+    for op, scope, preview, at in ops:
+        target = known[at % len(known)] if known else None
+        turn = live_turn(world, agent, preview=preview)
+        summary = f"Fact {len(known)}."
+        fields = {"key": {"memory_key": "k"}, "pin": {"pinned": True}, "bind": {"kind": "constraint"}}.get(op, {})
+        if op == "restore" and target:
+            with suppress(AgentMemoryError):
+                restore(world, agent, target)
+        elif op == "remove" and target:
+            turn.call("delete_memory", {"id": target})
+        elif op == "replace" and target:
+            answer = turn.call("add_memory", {"summary": summary, "kind": "fact", "replaces": target, "scope": "agent"})
+            known += [m["id"] for m in answer.get("output", {}).get("memories", ())]
+        else:
+            answer = turn.call("add_memory", {"summary": summary, "kind": "fact", "scope": scope, **fields})
+            known += [m["id"] for m in answer.get("output", {}).get("memories", ())]
+        left += [turn] if op == "leave open" else []
+        if op != "leave open":
+            turn.commit()
+    return left
+
+
+def seen_by(turn):
+    listed = turn.tool("search_memory", {"limit": 50})["memories"]
+    ranked = turn.tool("search_memory", {"limit": 50, "query": "fact"})
+    recalled = turn.recall("fact")
+    recalled = {name: recalled[name] for name in ("memories", "constraints", "pinned", "overridden", "instructions")}
+    shown = [{**item, "seen": False} for item in recalled.pop("memories")]
+    bound = [{**item, "seen": False} for item in recalled.pop("constraints")]
+    return listed, ranked["memories"], shown, bound, recalled
+
+
+@rule("HI-5", "SC-2", "PV-2", "RL-1", "RL-2", "PN-1")
+@given(before=OPS, since=OPS, preview=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_a_replay_sees_what_its_original_saw_whatever_has_happened_since(tmp_path_factory, before, since, preview):
+    with one_machine(tmp_path_factory.mktemp("w")) as world:
+        kinds = {"kinds": ["fact", "constraint"], "pinned": {"max_tokens": 500}}
+        agent = world.configure(memory={**kinds, "search": {"min_score": -1, "max_results": 50}})
+        known = []
+        left = happen(world, agent, known, before)
+        original = live_turn(world, agent, preview=preview)
+        saw = seen_by(original)
+        for turn in left:
+            turn.commit()
+        happen(world, agent, known, since)
+        assert seen_by(replay(world, original)) == saw
 
 
 # ---------------------------------------------------------------- what it stages, and what comes of it
