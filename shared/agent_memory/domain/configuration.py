@@ -25,7 +25,9 @@ NATIVE_TOOLS = frozenset(("search_memory", "add_memory", "read_memory", "delete_
 
 
 class HistorySettings(Body):
-    index: Literal["messages", "messages_and_tools"] = Field(description="What of a session stays searchable.")
+    index: Literal["messages", "messages_and_tools"] = Field(
+        description="What of a session stays searchable: messages and replies, or tools' results too."
+    )
     retention: Duration | None = Field(None, description="How long; null: as long as the session.")
 
 

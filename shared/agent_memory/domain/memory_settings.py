@@ -117,7 +117,9 @@ class RecallSettings(Body):
 
 
 class EveryMessages(Body):
-    messages: Annotated[int, Field(ge=1, le=1000), Whole] = Field(description="How many messages make a review due.")
+    messages: Annotated[int, Field(ge=1, le=1000), Whole] = Field(
+        description="How many messages of user and agent make a review due."
+    )
 
 
 def _every(given: Any) -> Any:

@@ -44,9 +44,14 @@ def _successes(route: Route, shape: Schema) -> dict[str, Schema]:
     names = [*(["ETag"] if _has_etag(route) else []), *(["Location"] if "insert" in route.operation else [])]
     names += [receipts.REPLAYED] if route.method == "POST" else []
     return {
-        str(status): {"description": HTTPStatus(status).phrase, "headers": _headers(names), "content": content}
+        str(status): {"description": _succeeds(status), "headers": _headers(names), "content": content}
         for status in route.success
     }
+
+
+def _succeeds(status: int) -> str:
+    phrase = HTTPStatus(status).phrase
+    return f"{phrase}: it is begun, and goes on by itself" if status == HTTPStatus.ACCEPTED else phrase
 
 
 def _has_etag(route: Route) -> bool:

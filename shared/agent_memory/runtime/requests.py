@@ -114,7 +114,7 @@ class JudgementBody(Body):
 
 
 class EndBody(Body):
-    outcome: Literal["completed", "failed"]
+    outcome: Literal["completed", "failed"] = Field(description="completed reviews and commits it, failed rolls back.")
     error: Annotated[Text, Field(max_length=MAX_ERROR_CHARACTERS)] | None = Field(None, description="Why it failed.")
     messages: SomeMessages = Field((), description="What was said at the end.")
 
@@ -231,7 +231,9 @@ class UsageQuery(Query):
 
 
 class WaitQuery(Query):
-    wait: Annotated[int, Field(ge=0, le=25), Number] = Field(0, description="Seconds to wait while it is ending.")
+    wait: Annotated[int, Field(ge=0, le=25), Number] = Field(
+        0, description="Seconds to wait while it is ending, or reviewed again."
+    )
 
 
 EventType = Literal[

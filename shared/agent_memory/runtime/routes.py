@@ -211,7 +211,7 @@ ROUTES: tuple[Route, ...] = (
         f"{_TURN}/end",
         "turns",
         "end_turn",
-        "End a turn: commit it or roll it back",
+        "End a turn: review and commit it, or roll it back",
         grants=("RUN",),
         body=EndBody,
         query=WaitQuery,

@@ -88,14 +88,20 @@ class Change(Shape):
 
 
 class ReviewShape(Shape):
-    """What the turn was worth: how many records its review added, replaced and deleted, and what it skipped."""
+    """What the turn was worth: how many records its review added, replaced and deleted, and how often it skipped. Each
+    decision stands in the transcript with its reason."""
 
-    status: Literal["none", "not_due", "pending", "done", "failed"]
+    status: Literal["none", "not_due", "pending", "done", "failed"] = Field(
+        description="none: nothing to review, or it is not allowed; not_due: its messages wait for more; pending: until"
+        " its decisions are committed; failed: the turn has committed without them."
+    )
     added: int
     replaced: int
     deleted: int
     skipped: int
-    error: str | None = Field(description="Why it failed.")
+    error: Literal["unreadable", "unavailable"] | None = Field(
+        description="Why it failed: its model's answers could not be read, or it did not answer."
+    )
 
 
 class TurnShape(Shape):
@@ -103,7 +109,9 @@ class TurnShape(Shape):
     agent_id: str
     number: int | None = Field(description="In its session, from 1; null without one.")
     attempt: int = Field(description="From 1; one that is tried again keeps its number.")
-    status: Literal["open", "ending", "committed", "rolled_back"]
+    status: Literal["open", "ending", "committed", "rolled_back"] = Field(
+        description="ending: ended as completed, and being reviewed; it commits by itself."
+    )
     reason: Literal["failed", "timeout", "superseded"] | None = Field(description="Why it was rolled back.")
     agent_version: int
     session_id: str | None
@@ -118,9 +126,9 @@ class TurnShape(Shape):
     started_at: str = Field(description="As the harness told it, else when it was begun here.")
     ended_at: Time | None
     committed_at: Time | None
-    memories: list[Change]
+    memories: list[Change] = Field(description="What its tools and its review change, the review's once it is done.")
     review: ReviewShape
-    lessons: int = Field(description="How many rejections it was reviewed with.")
+    lessons: int = Field(description="How many rejections its review has read.")
     conflicts: list[ConflictShape]
     history_events: int = Field(description="How many of its messages are kept for search_history.")
 
@@ -138,7 +146,7 @@ class JudgementAnswer(Shape):
     judgement_id: str
     turn_id: str
     verdict: Literal["accepted", "rejected"]
-    lesson: bool = Field(description="Whether something may be learned of it, once a later review reads it.")
+    lesson: bool = Field(description="Whether it teaches something, once the turn completes.")
 
 
 class AddedMessage(Shape):

@@ -199,10 +199,10 @@ class ReviewEvent(_Event):
     type: Literal["review"]
     candidate: CandidateShape | None = None
     length: int | None = Field(None, description="In the candidate's place where it was refused: how long it was.")
-    source: Literal["review", "lesson"] | None = None
+    source: Literal["review", "lesson"] | None = Field(None, description="From the messages, or from a rejection.")
     decision: Literal["add", "replace", "delete", "skip"] | None = None
     memory_id: str | None = Field(None, description="The record that it replaces, deletes, or is skipped for.")
-    reason: str | None = None
+    reason: str | None = Field(None, description="In the model's words, or the rule that decided, such as same_text.")
     neighbours: list[NeighbourShape] | None = Field(None, description="What it was compared with.")
     status: Literal["failed"] | None = None
     error: Literal["unreadable", "unavailable"] | None = None
