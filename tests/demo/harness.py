@@ -83,15 +83,41 @@ class Turn:
         self.harness.narrator.answer(remembered(answer["memories"]))
         return answer
 
+    def replies(self, text: str) -> None:
+        body = {"messages": [{"role": "agent", "text": text}]}
+        self._told("messages", body)
+        self._post("messages", body)
+
+    def judge(self, verdict: str, feedback: str) -> None:
+        body = {"verdict": verdict, "feedback": feedback}
+        self._told("judgements", body)
+        judged = self.harness.agent("POST", f"/turns/{self.id}/judgements", body, expect=201)
+        self.harness.narrator.answer(f"noted, lesson: {str(judged['lesson']).lower()}")
+
+    def search_history(self, query: str) -> list[dict[str, Any]]:
+        self._told("tools/search_history", {"input": {"query": query}})
+        events: list[dict[str, Any]] = self._output("search_history", {"query": query})["events"]
+        self.harness.narrator.answer(f"{len(events)} of what was said, best first")
+        return events
+
     def end(self, outcome: str, **body: Any) -> dict[str, Any]:
-        self._told("end", {"outcome": outcome, **body})
-        turn = self._post("end", {"outcome": outcome, **body})
+        self._told("end?wait=25", {"outcome": outcome, **body})
+        turn = self._post("end?wait=25", {"outcome": outcome, **body})
         self.harness.narrator.answer(f"{turn['status']}, {len(turn['memories'])} changed")
         return turn
 
     def leave(self) -> None:
         """Ends a turn that changed nothing, without a word."""
         self._post("end", {"outcome": "completed"})
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """What its review has decided, on what, and why."""
+        self.harness.narrator.call("GET", f".../{self.name}/transcript?type=review")
+        decided: list[dict[str, Any]] = self.harness.agent("GET", f"/turns/{self.id}/transcript?type=review")["events"]
+        for one in decided:
+            self.harness.narrator.answer(f"{one['decision']} ({one['source']}): {one['candidate']['summary']!r}")
+            self.harness.narrator.answer(f"  since {one['reason']}")
+        return decided
 
     def _output(self, tool: str, input: dict[str, Any]) -> dict[str, Any]:
         answer = self._post(f"tools/{tool}", {"input": input})

@@ -6,23 +6,25 @@ import shlex
 
 from harness import AGENT, Turn
 from keeping import Keeping
+from learning import Learning
 from narrator import short
 from stage import ids
 
 CONFIG = {
     "memory": {
         "enabled": True,
-        "kinds": ["fact", "preference"],
+        "kinds": ["fact", "preference", "guidance", "lesson"],
         "scope": {"read": ["session", "user"], "write": ["session", "user"]},
         "tools": ["add_memory", "read_memory", "delete_memory"],
         "pinned": {"max_tokens": 100},
-    }
+    },
+    "history": {"index": "messages"},
 }
 QUESTION = "How do we send invoices, and how does the customer want to be answered?"
 DAMAGE = "Which parcel arrived damaged?"
 
 
-class Story(Keeping):
+class Story(Keeping, Learning):
     def run(self) -> None:
         """Raises `DoesNotHold` at the first claim that is not so, `NotStarted` if there is no server."""
         try:
@@ -36,6 +38,7 @@ class Story(Keeping):
             self.a_contradiction_is_settled()
             self.a_preview_tries_something()
             self.a_person_deletes()
+            self.a_turn_teaches()
             self.how_to_go_on()
         finally:
             self.harness.close()
@@ -56,8 +59,8 @@ class Story(Keeping):
         tools = [tool["name"] for tool in self.harness.agent("GET", "/tools?format=anthropic")["tools"]]
         self.tell.answer(", ".join(tools))
         self.tell.claim(
-            "The model is offered search and the three tools that the configuration names.",
-            sorted(tools) == sorted(["search_memory", *CONFIG["memory"]["tools"]]),  # type: ignore[misc]
+            "The model is offered the two searches and the three tools that the configuration names.",
+            sorted(tools) == sorted(["search_memory", "search_history", *CONFIG["memory"]["tools"]]),  # type: ignore[misc]
         )
 
     def a_turn_saves(self) -> None:
@@ -196,5 +199,6 @@ class Story(Keeping):
         self.tell.say("In another terminal:")
         self.tell.command("curl -s http://127.0.0.1:8080/v1/status")
         self.tell.say(
-            "README.md goes on from there: the first calls with curl, a page for harnesses, one on records and grants."
+            "README.md goes on from there: the first calls with curl, a page for harnesses, one on reviews, one on the "
+            "history, one on records and grants."
         )

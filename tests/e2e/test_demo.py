@@ -62,6 +62,18 @@ def test_the_demo_shows_the_block_that_goes_to_the_model(told):
     assert "cracked lid" not in block
 
 
+@pytest.mark.rule("EX-7", "JD-1", "HI-2")
+def test_the_demo_shows_each_decision_of_a_review_and_where_the_history_is_quoted(told):
+    chapter = told.stdout.partition("A turn teaches")[2]
+    assert [line.split()[1] for line in chapter.splitlines() if "(review): " in line or "(lesson): " in line] == [
+        "add",
+        "replace",
+        "add",
+    ]
+    assert chapter.count("<   since ") == 3
+    assert "| turn 1, user\n" in chapter
+
+
 def test_the_demo_leaves_nothing_behind(told, temporary):
     assert list(temporary.iterdir()) == []
 
