@@ -18,7 +18,6 @@ from typing import Any
 import httpx
 from metered import MeteredTable, Rounds, Units
 from synthetic import query_of, record_of
-from turn_ends import AtOnce
 
 from agent_memory.adapters.rule_reviewer import RuleReviewer
 from agent_memory.adapters.sqlite_index import SqliteIndex
@@ -32,6 +31,7 @@ from agent_memory.store.records import Records
 
 sys.path.append(str(Path(__file__).parents[1]))
 from embedders import HashEmbedder
+from turn_ends import AtOnce
 
 DIMENSIONS = 1024  # the deployment's own model's
 RECORDS = 150  # of the user, saved and indexed before
@@ -45,13 +45,17 @@ TABLE = ("get", "get_many", "increment", "query", "transact", "write_many")
 CONFIGURATION = {
     "memory": {
         "enabled": True,
-        "kinds": ["fact", "constraint"],
+        "kinds": ["fact", "constraint", "guidance", "preference"],
         "tools": ["add_memory", "read_memory", "delete_memory"],
         "scope": {"read": ["session", "user", "agent"], "write": ["session", "user", "agent", "platform"]},
         "search": {"min_score": -1},
         "pinned": {"max_tokens": 500},
-    }
+        "extraction": {"every": {"messages": 1000}},
+    },
+    "history": {"index": "messages"},
 }
+SELDOM = 1  # the version of the configuration under which no turn here is reviewed; under the next one each is
+TEACHING = "From now on, ask for the number first. I prefer short answers without lists."  # two candidates by the rules
 KEYS = 5  # each held by a record of the user and by one of the agent
 _ROLES = ("user", "agent", "tool", "agent", "user", "agent")
 _CALL = {"tool": {"call_id": "call-1", "tool": "lookup"}}
@@ -65,7 +69,12 @@ EXAMPLE = {
     "end, 1 record": 1,
     "index, 1 commit": 1,
 }
-"""The turn that the design reckons with, as far as its parts exist, and the indexing that follows it."""
+REVIEWED = {
+    **{name: times for name, times in EXAMPLE.items() if not name.startswith(("end", "index"))},
+    "end, 1 record, 2 candidates": 1,
+    "index, 3 records": 1,
+}
+"""The turn that the design reckons with, and the indexing that follows it; without a review, and with one by rules."""
 
 
 @dataclass(slots=True)
@@ -115,9 +124,14 @@ def measure(folder: Path) -> dict[str, Units]:
     tell = lambda: index_commits(services, _told(table))  # noqa: E731
     try:
         bench.call("PUT config", "PUT", "/config", CONFIGURATION, If_None_Match="*")
+        often = {**CONFIGURATION, "memory": {**CONFIGURATION["memory"], "extraction": {"every": "turn"}}}
+        bench.call("PUT config", "PUT", "/config", often, If_Match='"1"')
         _fill(bench, tell)
         turn, record = _example(bench)
         with bench.counting("index, 1 commit"):
+            tell()
+        _reviewed(bench)
+        with bench.counting("index, 3 records"):
             tell()
         _read(bench, turn, record)
         _change(bench)
@@ -173,8 +187,8 @@ def _begin(bench: Bench, name: str, session: str, **fields: Any) -> str:
 
 
 def _example(bench: Bench) -> tuple[str, str]:
-    """Take the example turn, whose record has a key and is pinned; gives its path and the record."""
-    turn = _begin(bench, "begin, new session", "s-new")
+    """Take a turn whose record has a key and is pinned, without a review; gives its path and the record."""
+    turn = _begin(bench, "begin, new session", "s-new", agent_version=SELDOM)
     bench.call("recall", "POST", f"{turn}/recall", {"query": query_of(1)})
     bench.call("recall, nothing new", "POST", f"{turn}/recall", {"query": query_of(1)})
     record = {**_record(RECORDS), "memory_key": "key-0", "pinned": True}
@@ -185,13 +199,30 @@ def _example(bench: Bench) -> tuple[str, str]:
     bench.call("messages, 6", "POST", f"{turn}/messages", {"messages": messages_of(1)})
     for name in ("messages, 6, with a key", "messages, 6, repeated"):
         bench.call(name, "POST", f"{turn}/messages", {"messages": messages_of(2)}, Idempotency_Key="k-1")
-    judged = {"verdict": "rejected", "feedback": "Ask for the number first."}
-    bench.call("judgement", "POST", f"{turn}/judgements", judged)
     bench.call("end, 1 record", "POST", f"{turn}/end", {"outcome": "completed"})
     preview = _begin(bench, "begin", "s-new", preview=True)
     bench.call("recall, preview", "POST", f"{preview}/recall", {"query": query_of(1)})
+    judged = {"verdict": "rejected", "feedback": "Ask for the number first."}
+    bench.call("judgement", "POST", f"{preview}/judgements", judged)
     bench.call("end, failed", "POST", f"{preview}/end", {"outcome": "failed"})
     return turn, id
+
+
+def _reviewed(bench: Bench) -> None:
+    """The end of the same turn with a review by rules: the call, its steps, and the commit."""
+    turn = _begin(bench, "begin, new session", "s-reviewed")
+    record = {**_record(RECORDS + 1), "memory_key": "key-1", "pinned": True}
+    bench.call("tools/add_memory", "POST", f"{turn}/tools/add_memory", {"input": record})
+    first, *rest = messages_of(3)
+    taught = {**first, "text": f"{TEACHING} {first['text']}"}
+    bench.call("messages, 6", "POST", f"{turn}/messages", {"messages": [taught, *rest]})
+    bench.call("end, 1 record, 2 candidates", "POST", f"{turn}/end", {"outcome": "completed"})
+    assert bench.call("GET turn", "GET", turn)["review"]["added"] == 2
+    again = _begin(bench, "begin", "s-reviewed")
+    asked = {"input": {"query": query_of(3000)}}
+    for name in ("tools/search_history", "tools/search_history, again"):
+        bench.call(name, "POST", f"{again}/tools/search_history", asked)
+    bench.call("end, no change", "POST", f"{again}/end", {"outcome": "completed"})
 
 
 def messages_of(turn: int) -> list[dict[str, str]]:
@@ -243,10 +274,11 @@ def main() -> None:
     print(f"{'':<34}" + "".join(f"{name:>14}" for name in head))
     for name, units in spent.items():
         _print(name, units)
-    total = Units()
-    for name, times in EXAMPLE.items():
-        total = total.plus(spent[name], times)
-    _print("the example turn, without review", total)
+    for told, example in {"without a review": EXAMPLE, "reviewed": REVIEWED}.items():
+        total = Units()
+        for name, times in example.items():
+            total = total.plus(spent[name], times)
+        _print(f"the example turn, {told}", total)
 
 
 def _print(name: str, units: Units) -> None:
