@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -10,10 +11,11 @@ from embedders import HashEmbedder
 from pydantic import TypeAdapter
 from world import World, WorldTurn, with_embedder
 
-from agent_memory.domain.errors import EmbedderUnavailable
+from agent_memory.domain.errors import EmbedderUnavailable, IndexUnavailable
 from agent_memory.domain.messages import Message
-from agent_memory.domain.ports import Delete
+from agent_memory.domain.ports import Delete, IndexAnswer, IndexEntry, IndexQuery, SearchIndex
 from agent_memory.operations import upkeep
+from agent_memory.operations.index_history import rebuild_history
 from agent_memory.operations.messages import add_messages
 from agent_memory.store import keys
 
@@ -107,7 +109,10 @@ def test_what_an_earlier_turn_said_is_found_at_once(world: World, agent: str, st
         "score": output["events"][0]["score"],
     }
     assert output["missing"] == []
-    assert (output["degraded"], output["degraded_reason"]) == ((state == "index down"), "index_down" if state == "index down" else None)
+    assert (output["degraded"], output["degraded_reason"]) == (
+        (state == "index down"),
+        "index_down" if state == "index down" else None,
+    )
     (question,) = [event for event in output["events"] if event["id"] == ids[0]]
     assert (question["at"], question["tool"], question["call_id"]) == ("2026-05-12T10:00:00+02:00", None, None)
     assert texts(look, "depot")[0] == "turn 1, tool lookup_order, error\nNo such depot."
@@ -278,6 +283,19 @@ def test_never_another_sessions(world: World, agent: str, state: str, other: str
     look = world.begin(agent, other)
     assert texts(look, "locker") == []
     assert look.tool("search_history", {"ids": ids})["missing"] == ids
+
+
+@pytest.mark.rule("HI-6")
+def test_each_session_has_its_own_though_turns_and_events_have_the_same_numbers(world: World, agent: str) -> None:
+    sessions = [f"s{n}" for n in range(6)]
+    for session in sessions:
+        told(world, agent, f"My locker in {session}.", session=session)
+        told(world, agent, f"My preview locker in {session}.", session=session, preview=True)
+    world.index_all()
+    assert [texts(world.begin(agent, s), "locker") for s in sessions] == [
+        [f"turn 1, user\nMy locker in {s}."] for s in sessions
+    ]
+    assert {len(texts(world.begin(agent, s, preview=True), "locker")) for s in sessions} == {2}
 
 
 @pytest.mark.rule("HI-6", "SC-1")
@@ -500,12 +518,56 @@ def test_while_the_model_is_down_it_goes_on_by_words_and_says_so(world: World) -
     assert (len(output["events"]), output["degraded_reason"]) == (1, "embedder_down")
 
 
-@pytest.mark.rule("HI-1")
-def test_an_event_the_index_refuses_holds_up_no_other_and_is_found_all_the_same(world: World, agent: str) -> None:
-    told(world, agent, "My locker is blue.")
+class Choosy:
+    """An index that refuses for good what holds this word."""
+
+    def __init__(self, inner: SearchIndex) -> None:
+        self.inner = inner
+
+    def search(self, query: IndexQuery) -> IndexAnswer:
+        return self.inner.search(query)
+
+    def apply(self, entries: Sequence[IndexEntry]) -> dict[str, str]:
+        unfit = [entry for entry in entries if "unfit" in entry.words]
+        return self.inner.apply([e for e in entries if e not in unfit]) | {entry.id: "unfit" for entry in unfit}
+
+
+@pytest.mark.rule("RK-6")
+def test_an_event_that_the_index_refuses_holds_up_no_other_and_is_found_all_the_same(world: World, agent: str) -> None:
+    choosy = Choosy(world.services.history_index)
+    world = replace(world, services=replace(world.services, history_index=choosy))
+    told(world, agent, "My unfit locker.")
     told(world, agent, "My locker is green.")
+    assert list(world.index_all().refused.values()) == ["unfit"]
+    assert world.services.records.waiting(limit=9) == []
+    output = world.begin(agent).tool("search_history", {"query": "locker"})
+    assert (len(output["events"]), output["degraded"]) == (2, False)
+
+
+@pytest.mark.rule("RK-5", "RK-6")
+def test_an_index_filled_anew_from_the_table_finds_the_same(world: World) -> None:
+    agent = world.configure(history=EVERYTHING_SAID, memory={"search": {"mode": "vector", "min_score": 0.99}})
+    told(world, agent, "alpha bravo charlie", said("delta", "agent"))
+    told(world, agent, "alpha bravo charlie", preview=True)
     world.index_all()
-    assert world.commits() == []
-    assert len(texts(world.begin(agent), "locker")) == 2
+    asked = len(world.services.embedder.asked)  # type: ignore[attr-defined]
+    anew = Collecting()
+    services = replace(world.services, history_index=anew)
+    assert [turns for turns, _ in rebuild_history(services, agent)] == [2]
+    assert {(entry.ordinal, entry.partition.rpartition("#")[2], bool(entry.vectors)) for entry in anew.entries} == {
+        (1, "live", True),
+        (2, "preview", True),
+    }
+    assert len(world.services.embedder.asked) == asked  # type: ignore[attr-defined]
 
 
+@dataclass
+class Collecting:
+    entries: list[IndexEntry] = field(default_factory=list)
+
+    def search(self, query: IndexQuery) -> IndexAnswer:
+        raise IndexUnavailable("it is being filled")
+
+    def apply(self, entries: Sequence[IndexEntry]) -> dict[str, str]:
+        self.entries += entries
+        return {}

@@ -7,20 +7,22 @@ has of it its own words and those of it with its neighbours, and the mean of bot
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
 
 from .block import one_line
-from .history import KeptEvent
+from .history import HistoryPlace, KeptEvent
 from .parts import parts
 from .vectors import packed
 from .words import tokens
 
 SHORT = 600  # characters of an event that is found by its context too, and of a neighbour that are looked at
 EMBEDDED_PARTS = 20  # of one event: a result of a tool may have a hundred, and is found by its words alone behind these
-PART_ID = 12  # digits of an id that say which part of its turn it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +67,50 @@ class Part:
         return (packed(_mean(*known)),) if is_mean else tuple(map(packed, known))
 
 
-def parts_of_turn(number: int, events: Sequence[KeptEvent]) -> list[Part]:
+def parts_of_turn(place: HistoryPlace, number: int, events: Sequence[KeptEvent]) -> list[Part]:
     """Of all events of a turn, in order."""
-    return [part for at in range(len(events)) for part in _parts(number, events, at)]
+    return [part for at in range(len(events)) for part in _parts(place, number, events, at)]
 
 
-def part_id(turn: int, sequence: int, part: int) -> str:
-    """26 characters at most, as ids of the index are; greater ones are newer."""
-    return f"{turn:010}{sequence:08}{part:04}"
+def part_id(place: HistoryPlace, turn: int, sequence: int, part: int) -> str:
+    """26 characters, as ids of an index are; of one history the greater ones are newer. The last 65 bits tell histories
+    apart, whose turns and events have the same numbers."""
+    return f"{_digits(turn, 6)}{_digits(sequence, 4)}{_digits(part, 3)}{_digest(place)}"
+
+
+def within_turn(id: str) -> str:
+    """What of an id tells a turn's parts apart, in their order."""
+    return id[6:13]
 
 
 def place_of_part(id: str) -> tuple[int, int, int]:
     """The turn's number, the event's sequence number, the part."""
-    return int(id[:-PART_ID]), int(id[-PART_ID:-4]), int(id[-4:])
+    return int(id[:6], 32), int(id[6:10], 32), int(id[10:13], 32)
 
 
-def _parts(number: int, events: Sequence[KeptEvent], at: int) -> Iterator[Part]:
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUV"  # as Python reads base 32; their order is that of their values
+
+
+def _digits(number: int, width: int) -> str:
+    digits = ""
+    for _ in range(width):
+        number, digit = divmod(number, 32)
+        digits = _DIGITS[digit] + digits
+    return digits
+
+
+@lru_cache(1024)
+def _digest(place: HistoryPlace) -> str:
+    told = json.dumps([place.agent_id, place.session_id, place.preview])
+    return _digits(int.from_bytes(sha256(told.encode()).digest()), 13)
+
+
+def _parts(place: HistoryPlace, number: int, events: Sequence[KeptEvent], at: int) -> Iterator[Part]:
     event = events[at]
     before, after = (_end_of(events[at - 1]) if at else ""), _beginning_of(events[at + 1 : at + 2])
-    is_short = len(event.body) <= SHORT
+    context = (before, after) if len(event.body) <= SHORT else ("", "")
     for part, text in enumerate(event.parts, 1):
-        context = (before, after) if is_short else ("", "")
-        yield Part(part_id(number, event.sequence, part), event, part, _named(event, text), *context)
+        yield Part(part_id(place, number, event.sequence, part), event, part, _named(event, text), *context)
 
 
 def _named(event: KeptEvent, text: str) -> str:

@@ -14,6 +14,7 @@ from agent_memory.store.agents import Configured
 
 from .also import Also, nothing
 from .configure import configuration_of
+from .enter import configuration
 from .forget import forget
 from .messages import message_events, said_in
 from .replays import original_of, replaying
@@ -196,7 +197,7 @@ def _with_messages(
 ) -> tuple[Turn, list[Write]]:
     count = len(beginning.messages)
     turn = replace(turn, sequence=count, messages=count, said=said_in(beginning.messages))
-    events = message_events(services, beginning.messages)
+    events = message_events(services, beginning.messages, configuration(services, turn).config)
     return turn, [*services.turns.begin(turn), *writes, *services.turns.messages(turn, 1, events)]
 
 

@@ -62,7 +62,7 @@ def end(
             return Ended(_standing(services, turn, outcome), by_this_call=False)
         if turn.messages + len(messages) > MAX_MESSAGES:
             raise full()
-        events = message_events(services, messages)
+        events = message_events(services, messages, configuration(services, turn).config)
         ended = replace(
             turn,
             sequence=turn.sequence + len(events),

@@ -27,7 +27,7 @@ class Kept:
 def kept_of(
     services: Services, turn: Turn, config: AgentConfig, messages: Sequence[Mapping[str, Any]], *, now: datetime
 ) -> Kept:
-    """messages: all of the attempt, in order, each with its `sequence`, stored already or to be. Nothing is kept without
+    """messages: all of the attempt, in order, each with its `sequence`, stored or to be. Nothing is kept without
     a session, of a replay (HI-5), or where the configuration keeps no history. A row with a condition is among the
     writes: of two turns of a session that commit at once one is refused, and looks again."""
     history = config.history

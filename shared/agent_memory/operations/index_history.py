@@ -6,6 +6,7 @@ A long turn is told in pages, and embedded in pages: what is left waits on a lis
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -28,27 +29,27 @@ Vectors = Mapping[str, Sequence[bytes]]
 
 @dataclass
 class Told:
-    """refused: parts that the index will not take, by id, with the reason. unembedded: turns that wait for the model."""
+    """refused: parts that the index will not take, by id, with the reason. unfit: the turns that hold them. unembedded:
+    how many turns wait for the model."""
 
     refused: dict[str, str] = field(default_factory=dict)
+    unfit: set[TurnRef] = field(default_factory=set)
     unembedded: int = 0
 
 
 def index_turns(services: Services, turns: Sequence[TurnRef]) -> Told:
-    """Show what these turns kept, then strike them off. Raises `IndexUnavailable`: then all of them wait."""
+    """Show what these turns kept, then strike them off, but for those that hold a part which the index refused: these
+    stay unindexed, and so are read with every search. Raises `IndexUnavailable`: then all of them wait."""
     told, room = Told(), EMBEDDED_NOW
-    for place, number in turns:
-        if kept := services.history.several(place, [number]).get(number):
-            parts = parts_kept(services, kept)
-            vectors, used = _embedded(
-                services, kept, parts, services.history.vectors(kept, services.embedder.model), room
-            )
-            room -= used
-            told.refused |= _tell(services, kept, parts, vectors)
-            if _missing(parts, vectors):
-                services.history.wait_for_embedding([(place, number)])
-                told.unembedded += 1
-    services.history.indexed(turns)
+    teller = _Teller(services, told)
+    for kept in _standing(services, turns):
+        parts, known = parts_kept(services, kept), services.history.vectors(kept, services.embedder.model)
+        vectors, used = _embedded(services, kept, parts, known, room)
+        room -= used
+        teller.tell(kept, parts, vectors)
+        told.unembedded += _leave_waiting(services, kept, parts, vectors)
+    teller.flush()
+    services.history.indexed(turn for turn in turns if turn not in told.unfit)
     return told
 
 
@@ -67,23 +68,27 @@ def rebuild_history(services: Services, agent_id: str, *, before: str | None = N
     """Tell the index of all that an agent's sessions kept, from the table, beginning with sessions whose first turn is
     older than the id `before`; gives after each session how many turns it had and that id. Calls no model: what has no
     vectors waits for it."""
+    teller = _Teller(services, Told())
     while listed := services.sessions.newest_first(agent_id, user_id=None, before=before, limit=1):
         ((before, session_id),) = listed
         turns = 0
         for place in HistoryPlace.both(agent_id, session_id):
             for kept in services.history.newest_first(place):
-                _rebuild(services, kept)
+                parts, vectors = parts_kept(services, kept), services.history.vectors(kept, services.embedder.model)
+                teller.tell(kept, parts, vectors)
+                _leave_waiting(services, kept, parts, vectors)
                 turns += 1
+        teller.flush()
         yield turns, before
 
 
 def parts_kept(services: Services, kept: KeptTurn) -> list[Part]:
-    return parts_of_turn(kept.number, kept_events(services.history.messages(kept), kept.keeps))
+    return parts_of_turn(kept.place, kept.number, kept_events(services.history.messages(kept), kept.keeps))
 
 
 def gone(kept: KeptTurn) -> list[IndexEntry]:
     """What the index is told of a turn that has ended."""
-    ids = [part_id(kept.number, m.sequence, part) for m in kept.messages for part in range(1, m.parts + 1)]
+    ids = [part_id(kept.place, kept.number, m.sequence, part) for m in kept.messages for part in range(1, m.parts + 1)]
     partition = history_partition(kept.place)
     return [IndexEntry(id, partition, kept.place.agent_id, _GONE, live=False) for id in ids]
 
@@ -150,19 +155,48 @@ def _page(services: Services, parts: Sequence[Part]) -> list[Part]:
 # ---------------------------------------------------------------- telling
 
 
-def _rebuild(services: Services, kept: KeptTurn) -> None:
-    parts, vectors = parts_kept(services, kept), services.history.vectors(kept, services.embedder.model)
-    _tell(services, kept, parts, vectors)
-    if _missing(parts, vectors):
-        services.history.wait_for_embedding([(kept.place, kept.number)])
+class _Teller:
+    """Tells the index a page at a time, whatever turns the parts are of: each call waits until a search shows it."""
+
+    def __init__(self, services: Services, told: Told) -> None:
+        self._services, self._told = services, told
+        self._page: list[tuple[TurnRef, IndexEntry]] = []
+
+    def tell(self, kept: KeptTurn, parts: Sequence[Part], vectors: Vectors) -> None:
+        for part in parts:
+            self._page.append(((kept.place, kept.number), _entry(kept, part, vectors.get(part.id, ()))))
+            if len(self._page) == PAGE:
+                self.flush()
+
+    def flush(self) -> None:
+        if self._page:
+            refused = self._services.history_index.apply([entry for _, entry in self._page])
+            self._told.refused |= refused
+            self._told.unfit |= {turn for turn, entry in self._page if entry.id in refused}
+            self._page = []
 
 
-def _tell(services: Services, kept: KeptTurn, parts: Sequence[Part], vectors: Vectors) -> dict[str, str]:
-    refused: dict[str, str] = {}
-    for start in range(0, len(parts), PAGE):
-        page = [_entry(kept, part, vectors.get(part.id, ())) for part in parts[start : start + PAGE]]
-        refused |= services.history_index.apply(page)
-    return refused
+def _tell(services: Services, kept: KeptTurn, parts: Sequence[Part], vectors: Vectors) -> None:
+    teller = _Teller(services, Told())
+    teller.tell(kept, parts, vectors)
+    teller.flush()
+
+
+def _standing(services: Services, turns: Sequence[TurnRef]) -> Iterator[KeptTurn]:
+    """Those that are there still."""
+    by_place: defaultdict[HistoryPlace, list[int]] = defaultdict(list)
+    for place, number in turns:
+        by_place[place].append(number)
+    for place, numbers in by_place.items():
+        yield from services.history.several(place, numbers).values()
+
+
+def _leave_waiting(services: Services, kept: KeptTurn, parts: Sequence[Part], vectors: Vectors) -> bool:
+    """Whether some of the turn's parts have to wait for the model."""
+    if not _missing(parts, vectors):
+        return False
+    services.history.wait_for_embedding([(kept.place, kept.number)])
+    return True
 
 
 def _entry(kept: KeptTurn, part: Part, vectors: Sequence[bytes]) -> IndexEntry:

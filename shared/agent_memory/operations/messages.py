@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from agent_memory.domain.configuration import AgentConfig
 from agent_memory.domain.errors import ConditionFailed, Conflict
 from agent_memory.domain.messages import Message
 from agent_memory.domain.reviewing.messages import is_reviewed
@@ -30,7 +31,7 @@ def add_messages(
     if entered.turn.messages > MAX_MESSAGES:
         services.turns.enter(agent_id, turn_id, events=0, messages=-count, said=-said)  # not taken, so not counted
         raise full()
-    events = message_events(services, messages)
+    events = message_events(services, messages, entered.config)
     puts = services.turns.messages(entered.turn, entered.first, events)
     added = [{"event_id": e["event_id"], "sequence": n} for n, e in enumerate(events, entered.first)]
     try:
@@ -42,12 +43,18 @@ def add_messages(
     return added
 
 
-def message_events(services: Services, messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The events of messages, each with an id of its own and the time that it was kept at."""
+def message_events(services: Services, messages: Sequence[Message], config: AgentConfig) -> list[dict[str, Any]]:
+    """The events of messages, each with an id of its own and the time that it was kept at. Unless the agent's gate lets
+    them pass, secrets are taken out, whether or not a history is kept: the transcript can be read as long (HI-7)."""
     now = services.clock.now()
-    at = written(now)
+    at, with_secrets = written(now), not config.memory.gate.secrets
     return [
-        {"type": "message", "event_id": services.ids.new(now), "at": at, **message.stored(said_at=at)}
+        {
+            "type": "message",
+            "event_id": services.ids.new(now),
+            "at": at,
+            **message.stored(said_at=at, with_secrets=with_secrets),
+        }
         for message in messages
     ]
 

@@ -142,7 +142,7 @@ def fresh_parts(
         if most <= 0 or (events is not None and events <= 0):
             return read, True
         all_kept = kept_events(services.history.messages(kept), kept.keeps)
-        parts = parts_of_turn(kept.number, all_kept if events is None else all_kept[-events:])
+        parts = parts_of_turn(kept.place, kept.number, all_kept if events is None else all_kept[-events:])
         read.append((kept, parts[-most:]))
         if len(parts) > most:
             return read, True

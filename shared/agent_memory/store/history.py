@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from agent_memory.domain.history import HistoryPlace, KeptMessage, KeptTurn
-from agent_memory.domain.history_parts import PART_ID
+from agent_memory.domain.history_parts import within_turn
 from agent_memory.domain.ports import Delete, Item, Put, Row, Table, Write
 from agent_memory.domain.times import instant
 
@@ -106,7 +106,7 @@ class History:
         if vectors:
             counts = [[id, len(several)] for id, several in vectors.items()]
             packed = b"".join(vector for several in vectors.values() for vector in several)
-            key = keys.kept_vectors(turn.place, model, turn.number, min(vectors)[-PART_ID:])
+            key = keys.kept_vectors(turn.place, model, turn.number, within_turn(min(vectors)))
             self._table.write_many([Put(key, {"parts": counts, "vectors": packed, **_end(turn.ends_at)})])
 
     def vectors(self, turn: KeptTurn, model: str) -> dict[str, tuple[bytes, ...]]:
