@@ -133,6 +133,7 @@ def measure(folder: Path) -> dict[str, Units]:
         _reviewed(bench)
         with bench.counting("index, 3 records"):
             tell()
+        _searched(bench)
         _read(bench, turn, record)
         _change(bench)
         tell()
@@ -197,11 +198,11 @@ def _example(bench: Bench) -> tuple[str, str]:
     bench.call("tools/search_memory", "POST", f"{turn}/tools/search_memory", {"input": {"query": query_of(2)}})
     bench.call("tools/read_memory", "POST", f"{turn}/tools/read_memory", {"input": {"id": id}})
     bench.call("messages, 6", "POST", f"{turn}/messages", {"messages": messages_of(1)})
-    for name in ("messages, 6, with a key", "messages, 6, repeated"):
-        bench.call(name, "POST", f"{turn}/messages", {"messages": messages_of(2)}, Idempotency_Key="k-1")
     bench.call("end, 1 record", "POST", f"{turn}/end", {"outcome": "completed"})
     preview = _begin(bench, "begin", "s-new", preview=True)
     bench.call("recall, preview", "POST", f"{preview}/recall", {"query": query_of(1)})
+    for name in ("messages, 6, with a key", "messages, 6, repeated"):
+        bench.call(name, "POST", f"{preview}/messages", {"messages": messages_of(2)}, Idempotency_Key="k-1")
     judged = {"verdict": "rejected", "feedback": "Ask for the number first."}
     bench.call("judgement", "POST", f"{preview}/judgements", judged)
     bench.call("end, failed", "POST", f"{preview}/end", {"outcome": "failed"})
@@ -218,11 +219,13 @@ def _reviewed(bench: Bench) -> None:
     bench.call("messages, 6", "POST", f"{turn}/messages", {"messages": [taught, *rest]})
     bench.call("end, 1 record, 2 candidates", "POST", f"{turn}/end", {"outcome": "completed"})
     assert bench.call("GET turn", "GET", turn)["review"]["added"] == 2
-    again = _begin(bench, "begin", "s-reviewed")
-    asked = {"input": {"query": query_of(3000)}}
-    for name in ("tools/search_history", "tools/search_history, again"):
-        bench.call(name, "POST", f"{again}/tools/search_history", asked)
-    bench.call("end, no change", "POST", f"{again}/end", {"outcome": "completed"})
+
+
+def _searched(bench: Bench) -> None:
+    """What the reviewed turn said, in a later turn, which ends without having changed or said anything."""
+    turn = _begin(bench, "begin", "s-reviewed")
+    bench.call("tools/search_history", "POST", f"{turn}/tools/search_history", {"input": {"query": query_of(3000)}})
+    bench.call("end, nothing", "POST", f"{turn}/end", {"outcome": "completed"})
 
 
 def messages_of(turn: int) -> list[dict[str, str]]:
