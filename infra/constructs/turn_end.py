@@ -7,7 +7,10 @@ begun once more, by upkeep or a workflow of the owner's, goes on from there.
 
 from __future__ import annotations
 
-from aws_cdk import Aws, Stack
+import json
+from typing import Any
+
+from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
@@ -57,7 +60,8 @@ class TurnEnd(Construct):
         self.machine = sfn.StateMachine(
             self,
             "Machine",
-            definition_body=sfn.DefinitionBody.from_string(Stack.of(self).to_json_string(definition(*arns))),
+            # Not `Stack.to_json_string`, which leaves out what is null: a caught error would replace the ids.
+            definition_body=sfn.DefinitionBody.from_string(json.dumps(definition(*arns))),
             role=role,
             logs=sfn.LogOptions(
                 destination=log_group(self, "Logs", stage), level=sfn.LogLevel.ERROR, include_execution_data=False
@@ -69,7 +73,7 @@ class TurnEnd(Construct):
         allow(role, ["states:StartExecution"], self.machine.state_machine_arn)
 
 
-def definition(review: str, commit: str) -> dict[str, object]:
+def definition(review: str, commit: str) -> dict[str, Any]:
     """In Amazon States Language. review, commit: the functions' ARNs."""
     # Committed as failed, a turn never asks to look again.
     failed = {"Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": None, "Next": "CommitUnreviewed"}]}
@@ -87,7 +91,7 @@ def definition(review: str, commit: str) -> dict[str, object]:
     }
 
 
-def _step(function: str, arn: str, tries: dict[str, int], *, then: str, **told: bool) -> dict[str, object]:
+def _step(function: str, arn: str, tries: dict[str, int], *, then: str, **told: bool) -> dict[str, Any]:
     retry = {
         "ErrorEquals": [*OUTSIDE, *OF_LAMBDA],
         **tries,

@@ -21,6 +21,7 @@ _ARNS = {  # by type: where a resource of that name lies; of the rest nothing de
     "AWS::IAM::Role": f"arn:aws:iam::{ACCOUNT}:role/{{}}",
     "AWS::Logs::LogGroup": f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:{{}}:*",
     "AWS::Lambda::Function": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{{}}",
+    "AWS::StepFunctions::StateMachine": f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{{}}",
     "AWS::SQS::Queue": f"arn:aws:sqs:{REGION}:{ACCOUNT}:{{}}",
 }
 Document = Mapping[str, Any]
@@ -90,12 +91,16 @@ class Resolved:
                 return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}:live"
             case "AWS::Lambda::Version":
                 return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}:1"
+            case "AWS::StepFunctions::StateMachine":
+                return self.arn(name)
             case _:
                 return name
 
     def _attribute(self, id: str, name: str) -> str:
         if name == "Arn":
             return self.arn(id)
+        if name == "Name":
+            return id
         return f"{self.arn(id)}/stream/1" if name == "StreamArn" else f"{id}.{name}"
 
 

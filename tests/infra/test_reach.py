@@ -17,6 +17,7 @@ from resolved import ACCOUNT, REGION, Document, Resolved, statements
 
 from agent_memory.runtime.routes import ROUTES
 from infra.roles import ALIASES, NEEDS
+from infra.stages import DEV
 
 READS = ["BatchGetItem", "ConditionCheckItem", "GetItem", "PartiQLSelect", "Query"]
 WRITES = ["BatchWriteItem", "DeleteItem", "PartiQLDelete", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"]
@@ -113,6 +114,29 @@ def test_only_functions_that_search_or_index_reach_the_domain(
         "history/_search",
     ):
         assert closed not in {path for _, _, path in reached}
+
+
+@pytest.mark.rule("GR-1", "GR-2")
+def test_only_functions_that_end_turns_begin_executions_and_no_caller_does(
+    deployed: Resolved, roles: Mapping[str, Principal], functions: dict[str, str]
+) -> None:
+    (machine,) = (deployed.arn(id) for id in deployed.of_type("AWS::StepFunctions::StateMachine"))
+    answers = evaluate(ACCOUNT, roles, [Request(role, "states:StartExecution", machine) for role in roles])
+    begin = {role for role, answer in zip(roles, answers, strict=True) if answer}
+    assert {functions.get(role) for role in begin} == {name for name, needs in NEEDS.items() if needs.ends}
+
+
+@pytest.mark.rule("GR-2", "EX-8")
+def test_the_reviewers_model_is_called_by_the_function_that_reviews_alone(
+    roles: Mapping[str, Principal], functions: dict[str, str]
+) -> None:
+    arn = f"arn:aws:bedrock:{REGION}::foundation-model/{DEV.reviewer_model}"
+    verbs = ["InvokeModel", "InvokeModelWithResponseStream"]
+    cells = list(itertools.product(roles, verbs, [arn, arn.replace(REGION, "us-east-1"), f"{arn}2"]))
+    answers = evaluate(ACCOUNT, roles, [Request(role, f"bedrock:{verb}", model) for role, verb, model in cells])
+    (reviews,) = (role for role, name in functions.items() if name == "review")
+    allowed = [cell for cell, answer in zip(cells, answers, strict=True) if answer]
+    assert allowed == [(reviews, "InvokeModel", arn)]
 
 
 @pytest.mark.rule("GR-2")
