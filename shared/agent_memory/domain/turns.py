@@ -36,11 +36,12 @@ class ReviewStatus(StrEnum):
 
 class Waiting(NamedTuple):
     """A turn whose messages no review has read. said: how many they are; windows: of a turn that is too long for one
-    (EX-2), how many were read."""
+    (EX-2), how many were read; learned: whether a review that then failed has learned from its rejections."""
 
     turn_id: str
     said: int
     windows: int = 0
+    learned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,11 +130,11 @@ class _Step:
     # -- what comes of them
 
     def _stage(self, decided: Decided, *, lessons: int, rest: Sequence[Waiting]) -> Turn:
-        review = self.turn.review
+        left = [one._replace(learned=True) for one in rest]  # the first step learns from all that are claimed
         after = replace(
             self.turn,
             lessons=self.turn.lessons + lessons,
-            review=replace(review, claimed=rest, has_lessons=True, has_read=not rest),
+            review=replace(self.turn.review, claimed=left, has_lessons=True, has_read=not left),
         )
         return self._write(after, decided)
 

@@ -48,7 +48,7 @@ def read_next(services: Services, turn: Turn) -> Reading:
 
 def lessons(services: Services, turn: Turn) -> list[Lesson]:
     """Rejections of the turn, oldest first, and of earlier turns whose own review failed before it read them."""
-    others = [one.turn_id for one in turn.review.claimed if one.turn_id != turn.turn_id]
+    others = [one.turn_id for one in turn.review.claimed if one.turn_id != turn.turn_id and not one.learned]
     found = services.turns.several(turn.agent_id, others) if others else {}
     owed = [found[id] for id in others if id in found and _owes_lessons(found[id])]
     return [

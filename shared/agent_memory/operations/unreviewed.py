@@ -9,7 +9,7 @@ session, and a replay (HI-5), have their own messages alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_memory.domain.configuration import AgentConfig
@@ -60,9 +60,9 @@ def claim_again(services: Services, turn: Turn) -> Claim | None:
     if not claimed:
         return None
     rest = [one for one in waiting.turns if one.turn_id not in wanted]
-    return Claim(
-        _begun_anew(services, turn.review, claimed), [services.turns.leave_unreviewed(turn.ids, waiting, rest)]
-    )
+    owes = any(one.turn_id == turn.turn_id and not one.learned for one in claimed)
+    review = replace(turn.review, has_lessons=turn.review.has_lessons or not owes)
+    return Claim(_begun_anew(services, review, claimed), [services.turns.leave_unreviewed(turn.ids, waiting, rest)])
 
 
 def leave_unread(services: Services, config: AgentConfig, turn: Turn) -> list[Put]:
