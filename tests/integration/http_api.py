@@ -97,8 +97,9 @@ class TurnOverHttp:
     def recall(self, query: str, **fields: Any) -> dict[str, Any]:
         return ok(self.api.post(f"{self.path}/recall", {"query": query, **fields}))
 
-    def end(self, outcome: str = "completed", **fields: Any) -> dict[str, Any]:
-        return ok(self.api.post(f"{self.path}/end", {"outcome": outcome, **fields}))
+    def end(self, outcome: str = "completed", *, wait: float = 25, **fields: Any) -> dict[str, Any]:
+        """wait: seconds for its review, as the client waits; a turn without messages has none."""
+        return ok(self.api.post(f"{self.path}/end", {"outcome": outcome, **fields}, wait=wait))
 
 
 def ok(response: httpx.Response, code: int = 200) -> dict[str, Any]:

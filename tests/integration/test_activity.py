@@ -1,12 +1,10 @@
 """What agents did, listed and followed: agents, turns, sessions, executions, usage; and whose it is."""
 
-from dataclasses import replace
-
 import pytest
 from embedders import HashEmbedder
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from world import World, one_machine
+from world import World, one_machine, with_services
 
 from agent_memory.domain.errors import InvalidRequest, NotFound
 from agent_memory.domain.times import written
@@ -218,7 +216,7 @@ def test_turns_of_a_session_that_begin_at_once_are_all_counted_and_listed_for_th
         world.begin(agent, "ours", user_id="u")
     begun = []
     table = Faster(world.table, lambda: begun.append(world.begin(agent, "ours", user_id="v")))
-    slower = World(replace(world.services, turns=Turns(table)), world.table, world.clock, world.index)
+    slower = with_services(world, turns=Turns(table))
     begun.append(slower.begin(agent, "ours", user_id="u"))
     assert [turn.state()["number"] for turn in begun] == ([1, 2] if is_new else [2, 3])
     (session,) = list_sessions(world.services, agent)["sessions"]

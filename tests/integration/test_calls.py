@@ -1,15 +1,16 @@
 """What each route costs in round trips. A call that is added to one fails here, on both editions."""
 
-from dataclasses import replace
-
 import pytest
 from http_api import EVERY_SCOPE, Api, ok
-from world import World
+from world import with_services
 
+from agent_memory.domain.messages import UserMessage
 from agent_memory.local.gateway import Gateway
+from agent_memory.operations.end import end
 from agent_memory.operations.execution import read_execution
 from agent_memory.operations.judge import judge
 from agent_memory.operations.memories import list_memories
+from agent_memory.operations.messages import add_messages
 from agent_memory.operations.record_filters import Filters
 from agent_memory.operations.sessions import list_sessions
 from agent_memory.operations.turn_list import TurnFilters, list_turns
@@ -48,8 +49,8 @@ def counted(world):
     """The world with a list of every call of a port."""
     calls = []
     table = Counting(world.table, calls)
-    services = replace(
-        world.services,
+    counting = with_services(
+        world,
         agents=Agents(table),
         records=Records(table),
         turns=Turns(table),
@@ -59,7 +60,7 @@ def counted(world):
         index=Counting(world.index, calls),
         embedder=Counting(world.services.embedder, calls),
     )
-    return World(services, world.table, world.clock, world.index), calls
+    return counting, calls
 
 
 def warm(world, **turn):
@@ -71,6 +72,13 @@ def warm(world, **turn):
     begun = world.begin(agent, **turn)
     begun.search()
     return begun
+
+
+BEFORE = ["get", "get", "query"]  # a commit: the turn; what of its session no review has read; what is staged
+
+
+def ending(turn, outcome="completed"):
+    return lambda: end(turn.world.services, turn.agent, turn.id, outcome=outcome)
 
 
 def calls_of(calls, action):
@@ -210,10 +218,10 @@ def test_a_commit_is_one_transaction_however_much_it_changes(counted):
             turn.add(f"Fact {n}.")
         # Behind the commit, at once: what was staged is taken away, and what recalls showed is looked for.
         behind = ["write_many", "query"] if changes else ["query"]
-        assert calls_of(calls, turn.commit) == ["get", "query", "transact", *behind]
+        assert calls_of(calls, ending(turn)) == [*BEFORE, "transact", *behind]
     turn = warm(world)
     turn.add("One that replaces.", replaces=world.remember(turn.agent, "One that goes."))
-    assert calls_of(calls, turn.commit) == ["get", "query", "get_many", "transact", "write_many", "query"]
+    assert calls_of(calls, ending(turn)) == [*BEFORE, "get_many", "transact", "write_many", "query"]
 
 
 def test_keys_pins_and_constraints_are_read_with_what_a_commit_replaces(counted):
@@ -225,7 +233,7 @@ def test_keys_pins_and_constraints_are_read_with_what_a_commit_replaces(counted)
     turn.add("Invoices by post.", memory_key="invoice", pinned=True)
     turn.add("Refunds need approval.", kind="constraint", scope="agent")
     # The holder of the key and the boards; then the records that they name, which the pin is counted with.
-    assert calls_of(calls, turn.commit) == ["get", "query", "get_many", "get_many", "transact", "write_many", "query"]
+    assert calls_of(calls, ending(turn)) == [*BEFORE, "get_many", "get_many", "transact", "write_many", "query"]
 
 
 def test_what_a_turn_was_shown_moves_to_its_session_behind_the_commit(counted):
@@ -234,14 +242,47 @@ def test_what_a_turn_was_shown_moves_to_its_session_behind_the_commit(counted):
     turn.recall("invoice")
     turn.recall("invoice", conversation="helper:h")
     kept = ["get", "transact"] * 2  # one for each conversation
-    assert calls_of(calls, turn.commit) == ["get", "query", "transact", "query", *kept]
+    assert calls_of(calls, ending(turn)) == [*BEFORE, "transact", "query", *kept]
+
+
+ENDED_FIRST = [*BEFORE, "transact"]
+REVIEWED = ["get", "query"]  # the turn; what was said in it
+COMMITTED = ["get", "query", "transact"]
+
+
+@pytest.mark.rule("EX-2")
+def test_a_review_that_proposes_nothing_reads_what_was_said_and_no_more(counted):
+    world, calls = counted
+    turn = said(warm(world), "How are you?")
+    made = calls_of(calls, ending(turn))
+    assert made == [*ENDED_FIRST, *REVIEWED, "transact", *COMMITTED, "query"]
+    assert turn.state()["review"]["status"] == "done"
+
+
+@pytest.mark.rule("EX-2")
+def test_a_review_compares_what_it_proposes_as_a_search_does(counted):
+    world, calls = counted
+    turn = said(warm(world), "Please remember that invoices are sent by post.")
+    made = calls_of(calls, ending(turn))
+    # The new text is embedded to be compared, then to be kept: behind the cache of an edition that is one call of the
+    # model. It is written beside the transaction, which makes it staged.
+    compared = [*around(2, conversation=()), "search", "get_many"]
+    kept = ["embed", "write_many", "transact"]
+    assert made == [*ENDED_FIRST, *REVIEWED, *compared, *kept, *COMMITTED, "write_many", "query"]
+    assert turn.state()["review"]["added"] == 1
+
+
+def said(turn, text):
+    add_messages(turn.world.services, turn.agent, turn.id, [UserMessage(role="user", text=text)])
+    return turn
 
 
 def test_beginning_reads_the_configuration_and_the_session_and_writes_once(counted):
     world, calls = counted
     agent = world.configure()
     for who in ({}, {"user_id": "u"}, {"user_id": "v"}):
-        assert calls_of(calls, lambda who=who: world.begin(agent, **who)) == ["query", "get", "transact"]
+        # The configuration; the session, and how many of its turns have committed; which of them are still ending.
+        assert calls_of(calls, lambda who=who: world.begin(agent, **who)) == ["query", "get_many", "query", "transact"]
 
 
 def test_a_judgement_is_one_entry_and_one_transaction(counted):
@@ -292,7 +333,7 @@ def test_a_turn_that_is_rolled_back_is_one_transaction_and_what_it_staged_is_tak
     world, calls = counted
     turn = warm(world)
     turn.add("Never mind.")
-    assert calls_of(calls, turn.roll_back) == ["get", "transact", "query", "write_many"]
+    assert calls_of(calls, ending(turn, "failed")) == ["get", "transact", "query", "write_many"]
 
 
 def test_an_indexed_commit_costs_two_reads_one_write_of_the_index_and_one_of_the_table(counted):
@@ -339,10 +380,10 @@ def test_over_http_no_route_costs_more_than_its_operation(counted, api):
     }.items():
         cost[name] = calls_of(calls, action)
     assert cost == {
-        "begin": ["query", "get", "transact"],
+        "begin": ["query", "get_many", "query", "transact"],
         "read an open turn": ["get", "query"],
         "messages": ["increment", "transact"],
-        "end": ["get", "query", "transact", "write_many", "query"],
+        "end": [*ENDED_FIRST, *REVIEWED, "transact", *COMMITTED, "write_many", "query", "get"],  # and how it stands
         "read a committed turn": ["get"],
         "transcript": ["get", "query", "query", "get_many", "get_many"],
         "list": ["query", "query", "get_many"],

@@ -10,10 +10,12 @@ from people import approve, discard, publish, record_of, restore
 from world import one_machine
 
 from agent_memory.domain.errors import AgentMemoryError, NotAllowed, NotFound
+from agent_memory.domain.messages import UserMessage
 from agent_memory.domain.times import written
 from agent_memory.domain.ulids import made_at
 from agent_memory.operations.begin import Beginning, begin
 from agent_memory.operations.expire import remove_expired
+from agent_memory.operations.messages import add_messages
 from agent_memory.operations.sessions import list_sessions
 from agent_memory.operations.turn_list import TurnFilters, list_turns
 from agent_memory.store import past_records
@@ -683,3 +685,82 @@ def test_what_a_committed_replay_was_shown_its_session_was_not(world, agent):
     again.commit()
     for preview in (False, True):
         assert live_turn(world, agent, preview=preview).recall("fact")["memories"][0]["seen"] is False
+
+
+# ---------------------------------------------------------------- history
+
+
+def say(turn, text):
+    add_messages(turn.world.services, turn.agent, turn.id, [UserMessage(role="user", text=text)])
+
+
+def told(world, agent, text, **fields):
+    turn = live_turn(world, agent, **fields)
+    say(turn, text)
+    turn.commit()
+    return turn
+
+
+def heard(turn):
+    """What the history of the turn's session holds of lockers."""
+    events = turn.tool("search_history", {"query": "locker", "limit": 50})["events"]
+    by_id = turn.tool("search_history", {"ids": [event["id"] for event in events]})["events"] if events else []
+    assert [event["id"] for event in by_id] == [event["id"] for event in events]
+    return {event["text"].split("\n")[1] for event in events}
+
+
+@pytest.fixture
+def listener(world):
+    return world.configure(history={"index": "messages"}, memory={"search": {"mode": "lexical"}})
+
+
+@rule("HI-5", "HI-2")
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_replay_searches_what_had_been_committed_when_its_original_began(world, listener, indexed):
+    told(world, listener, "The locker is blue.")
+    slow = live_turn(world, listener)
+    say(slow, "The locker is at the depot.")
+    original = live_turn(world, listener)
+    say(original, "The locker is mine.")
+    original.commit()
+    slow.commit()
+    told(world, listener, "The locker is open.")
+    if indexed:
+        world.index_all()
+    again = replay(world, original)
+    assert heard(again) == {"The locker is blue."}
+    again.roll_back()
+    assert heard(world.begin(listener, None, retry_of=again.id)) == {"The locker is blue."}
+    assert heard(replay(world, again)) == {"The locker is blue."}
+    assert len(heard(live_turn(world, listener))) == 4
+
+
+@rule("HI-5", "TU-6")
+def test_an_attempt_that_began_later_saw_more_and_so_does_its_replay(world, listener):
+    slow = live_turn(world, listener)
+    say(slow, "The locker is blue.")
+    first = live_turn(world, listener)
+    slow.commit()
+    second = world.begin(listener, None, retry_of=first.id)
+    assert heard(replay(world, first)) == set()
+    assert heard(replay(world, second)) == {"The locker is blue."}
+
+
+@rule("HI-5", "PV-4")
+def test_of_what_preview_turns_said_a_replay_hears_what_its_original_heard(world, listener):
+    told(world, listener, "The locker is blue.")
+    told(world, listener, "The locker is on trial.", preview=True)
+    live, preview = live_turn(world, listener), live_turn(world, listener, preview=True)
+    assert heard(replay(world, live)) == {"The locker is blue."}
+    assert heard(replay(world, preview)) == {"The locker is blue.", "The locker is on trial."}
+
+
+@rule("HI-5", "TU-1")
+def test_a_replay_adds_nothing_to_the_history(world, listener):
+    original = told(world, listener, "The locker is blue.")
+    again = replay(world, original)
+    say(again, "The locker is green.")
+    assert again.commit()["history_events"] == 0
+    world.index_all()
+    for preview in (False, True):
+        assert heard(live_turn(world, listener, preview=preview)) == {"The locker is blue."}

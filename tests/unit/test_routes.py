@@ -31,6 +31,7 @@ BUILT = {
     ("POST", "/v1/agents/{agent}/turns/{turn}/recall"),
     ("POST", "/v1/agents/{agent}/turns/{turn}/tools/{tool}"),
     ("POST", "/v1/agents/{agent}/turns/{turn}/end"),
+    ("POST", "/v1/agents/{agent}/turns/{turn}/review"),
     ("GET", "/v1/agents/{agent}/turns/{turn}/transcript"),
     ("GET", "/v1/agents/{agent}/memories"),
     ("GET", "/v1/agents/{agent}/memories/{id}"),
@@ -71,9 +72,9 @@ def test_the_function_of_a_route_serves_it(route: Any) -> None:
     assert (other["statusCode"], other["headers"]["Allow"]) == (405, ", ".join(methods_of(route.resource)))
 
 
-def test_every_function_is_in_the_table_or_reads_the_stream_or_runs_by_schedule() -> None:
+def test_every_function_is_in_the_table_or_ends_turns_or_reads_the_stream_or_runs_by_schedule() -> None:
     folders = {path.parent.name for path in HANDLERS.glob("*/handler.py")}
-    assert folders == {route.function for route in ROUTES} | {"index", "upkeep"}
+    assert folders == {route.function for route in ROUTES} | {"review", "commit", "index", "upkeep"}
 
 
 @pytest.mark.parametrize("path", sorted(HANDLERS.glob("*/handler.py")), ids=lambda path: path.parent.name)

@@ -84,8 +84,8 @@ def _attempt(services: Services, newest: Configured, beginning: Beginning) -> _A
     turn = _new_turn(services, version, beginning)
     writes: list[Write] = []
     if turn.session_id is not None:
-        session = services.sessions.get(turn.agent_id, turn.session_id)
-        turn = replace(turn, number=session.turns + 1 if session else 1)
+        session, commits = services.sessions.with_commits(turn.agent_id, turn.session_id)
+        turn = replace(turn, number=session.turns + 1 if session else 1, commits_before=commits)
         writes += services.sessions.take_turn(session, turn)
     return _Attempt(*_with_messages(services, turn, beginning, writes))
 
@@ -101,6 +101,15 @@ def _retry(services: Services, newest: Configured, beginning: Beginning) -> _Att
     if previous.status in (TurnStatus.COMMITTED, TurnStatus.ENDING):
         message = f"The turn's newest attempt is {previous.status.value}: it is not retried."
         raise Conflict(message, code="not_retryable")
+    turn = _next_attempt(services, newest, beginning, previous)
+    writes: list[Write] = [services.turns.take_attempt(turn, previous.turn_id)]
+    supersedes = previous if previous.status is TurnStatus.OPEN else None
+    if supersedes:
+        writes += _superseding(services, supersedes)
+    return _Attempt(*_with_messages(services, turn, beginning, writes), supersedes)
+
+
+def _next_attempt(services: Services, newest: Configured, beginning: Beginning, previous: Turn) -> Turn:
     inherited = _inherit(previous, beginning, "session_id", "workflow_id", "user_id", "preview")
     _check_same_original(services, previous, beginning)
     version = _version(services, newest, beginning.agent_version or _version_kept(previous))
@@ -113,12 +122,10 @@ def _retry(services: Services, newest: Configured, beginning: Beginning) -> _Att
         retry_of=beginning.retry_of,
         rejections=previous.rejections,
     )
-    turn = replaying(turn, previous) if previous.replay_of else turn
-    writes: list[Write] = [services.turns.take_attempt(turn, previous.turn_id)]
-    supersedes = previous if previous.status is TurnStatus.OPEN else None
-    if supersedes:
-        writes += _superseding(services, supersedes)
-    return _Attempt(*_with_messages(services, turn, beginning, writes), supersedes)
+    if previous.replay_of:
+        return replaying(turn, previous)
+    commits = services.sessions.commits(turn.agent_id, turn.session_id) if turn.session_id is not None else 0
+    return replace(turn, commits_before=commits)
 
 
 def _check_same_original(services: Services, previous: Turn, beginning: Beginning) -> None:

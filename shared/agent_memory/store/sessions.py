@@ -37,6 +37,13 @@ class Sessions:
         item = self._table.get(_key(agent_id, session_id))
         return _session(session_id, item) if item else None
 
+    def with_commits(self, agent_id: str, session_id: str) -> tuple[Session | None, int]:
+        """It, and how many of its turns have kept something in its history: one read."""
+        key, counted = _key(agent_id, session_id), keys.session_commits(agent_id, session_id)
+        found = self._table.get_many([key, counted])
+        session = _session(session_id, found[key]) if key in found else None
+        return session, found[counted]["count"] if counted in found else 0
+
     def several(self, agent_id: str, ids: Iterable[str]) -> list[Session]:
         """In that order."""
         by_key = {_key(agent_id, id): id for id in ids}
