@@ -64,7 +64,13 @@ NEEDS: Mapping[str, Needs] = {
         memory=("BatchGetItem", "BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query"),
         execution=("BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query"),
     ),
-    "index": Needs(memory=("BatchGetItem", "BatchWriteItem"), indexes=True, embeds=True),
+    # What a turn's history keeps lies in its messages, and so in the execution table.
+    "index": Needs(
+        memory=("BatchGetItem", "BatchWriteItem"),
+        execution=("BatchGetItem", "BatchWriteItem", "Query"),
+        indexes=True,
+        embeds=True,
+    ),
     "recall": Needs(
         memory=("BatchGetItem", "GetItem", "Query"),
         execution=("BatchGetItem", "BatchWriteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
@@ -121,7 +127,15 @@ NEEDS: Mapping[str, Needs] = {
             "PutItem",
             "Query",
         ),
-        execution=("BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query"),
+        execution=(
+            "BatchGetItem",
+            "BatchWriteItem",
+            "ConditionCheckItem",
+            "DeleteItem",
+            "GetItem",
+            "PutItem",
+            "Query",
+        ),
         indexes=True,
         maintains=True,
         embeds=True,
@@ -136,7 +150,11 @@ NEEDS: Mapping[str, Needs] = {
 }
 
 MAINTENANCE = Needs(
-    memory=("BatchGetItem", "BatchWriteItem", "GetItem", "Query"), indexes=True, maintains=True, embeds=True
+    memory=("BatchGetItem", "BatchWriteItem", "GetItem", "Query"),
+    execution=("BatchGetItem", "BatchWriteItem", "Query"),
+    indexes=True,
+    maintains=True,
+    embeds=True,
 )
 """What `agent-memory reindex` and `redrive` call, for a person's role that the owner names."""
 

@@ -12,9 +12,12 @@ from pydantic import TypeAdapter
 from world import World, WorldTurn, with_embedder
 
 from agent_memory.domain.errors import EmbedderUnavailable, IndexUnavailable
+from agent_memory.domain.history import HistoryPlace
+from agent_memory.domain.history_parts import place_of_part
 from agent_memory.domain.messages import Message
 from agent_memory.domain.ports import Delete, IndexAnswer, IndexEntry, IndexQuery, SearchIndex
 from agent_memory.operations import upkeep
+from agent_memory.operations.expire_history import remove_expired_history
 from agent_memory.operations.index_history import rebuild_history
 from agent_memory.operations.messages import add_messages
 from agent_memory.store import keys
@@ -462,6 +465,27 @@ def test_a_history_ends_at_the_instant_that_its_retention_says(world: World, sta
     world.clock.advance(hours=1)
     assert texts(look, "locker") == []
     assert look.tool("search_history", {"ids": ids})["missing"] == ids
+
+
+@pytest.mark.rule("HI-1", "LC-1")
+def test_what_has_ended_is_removed_with_all_that_led_to_it(world: World) -> None:
+    kept = {"index": "messages", "retention": "12h"}
+    agent = world.configure(history=kept, memory={"search": {"min_score": -1}})
+    told(world, agent, "My locker is blue.", "It is old.")
+    world.clock.advance(hours=6)
+    told(world, agent, "My locker is red.")
+    world.index_all()
+    assert remove_expired_history(world.services, lambda: True) == 0
+    world.clock.advance(hours=7)
+    assert remove_expired_history(world.services, lambda: True) == 1
+    place = HistoryPlace(agent, "s1")
+    assert [one.number for one in world.services.history.newest_first(place)] == [2]
+    vectors = world.services.history.vectors_in(keys.history_partition(place), world.services.embedder.model)
+    assert {place_of_part(id)[0] for id, _ in vectors} == {2}
+    query = IndexQuery([keys.history_partition(place)], words=["locker"])
+    answer = world.services.history_index.search(query)
+    assert [place_of_part(one.id)[0] for one in answer.lexical] == [2]
+    assert remove_expired_history(world.services, lambda: True) == 0
 
 
 @pytest.mark.rule("RK-8")

@@ -1,6 +1,7 @@
 """Data sets to measure retrieval on, as they lie in folders: documents, and questions with the documents that answer.
 
-    <folder>/docs.jsonl     {"scope", "id", "text", …}           in the order in which they were said
+    <folder>/docs.jsonl     {"scope", "id", "text", …}           in the order in which they were said, of a conversation
+                                                                 with the "session" in which each was
     <folder>/queries.jsonl  {"scope", "id", "text", "gold": [id], …}
 
 A question searches its own scope alone. Knows nothing of memory but the length of a record's two texts.
@@ -23,6 +24,7 @@ class Document:
     scope: str
     id: str
     text: str
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,10 @@ class DataSet:
     name: str
     documents: dict[str, list[Document]]  # by scope
     questions: dict[str, list[Question]]
+
+    @property
+    def is_conversation(self) -> bool:
+        return all(each.session for several in self.documents.values() for each in several)
 
 
 def find_data_sets(folder: Path) -> list[DataSet]:
@@ -67,7 +73,9 @@ def _is_data_set(folder: Path) -> bool:
 def _read(folder: Path) -> DataSet:
     documents: dict[str, list[Document]] = {}
     for row in _rows(folder / _DOCUMENTS):
-        documents.setdefault(row["scope"], []).append(Document(row["scope"], row["id"], row["text"]))
+        documents.setdefault(row["scope"], []).append(
+            Document(row["scope"], row["id"], row["text"], row.get("session"))
+        )
     questions: dict[str, list[Question]] = {}
     for row in _rows(folder / _QUESTIONS):
         question = Question(row["scope"], row["text"], frozenset(row["gold"]))

@@ -1,9 +1,10 @@
 """How well searches find: `quality.py DATA` measures by words, by meaning and by both, on every data set in DATA.
 
 Documents are saved as an agent saves them, in turns of `add_memory`, a scope of the data being a session, and are asked
-for by `search_memory` in a turn of that session: one-machine edition, local model, one configuration for all data sets,
-in versions that differ in the mode alone. Rankings are measured whole (`min_score` -1); the last row of a data set is
-hybrid as it is by default, cut at the floor of the model. Progress goes to standard error.
+for by `search_memory` in a turn of that session; a conversation also as what turns said, by `search_history`. It is the
+one-machine edition, the local model, and one configuration for all data sets, in versions that differ in the mode
+alone. Rankings are measured whole (`min_score` -1); the last row of a data set is hybrid as it is by default, cut at
+the floor of the model. Progress goes to standard error.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, TypeVar
 import agent_memory.cli  # noqa: F401  the threads of numpy, as the product sets them before numpy is imported
 
 from agent_memory.adapters.embedding_cache import CachingEmbedder  # isort: skip
+import history_quality
 from data_sets import DataSet, Document, Question, find_data_sets, summary_and_content
 from retrieval_scores import mean, ndcg_at, recall_at
 from rich.console import Console
@@ -45,6 +47,8 @@ SEARCHES: dict[str, dict[str, Any]] = {  # versions 1, 2, … of the configurati
     "hybrid": {"mode": "hybrid", "min_score": WHOLE},
     "hybrid, cut": {"mode": "hybrid"},
 }
+NEVER = {"every": {"messages": 1000}}  # a review would only take time
+KEPT = {"index": "messages"}
 TURN = 15  # changes of one turn by tools (TU-5)
 DEPTH = 10  # results of a search
 EMBEDDED_BYTES = 256 * 1024 * 1024  # so that no question is embedded once for each mode
@@ -70,6 +74,8 @@ def main(folder: Path) -> int:
     with Progress(console=Console(stderr=True)) as progress:
         for data_set in data_sets:
             report(data_set.name, measure(data_set, embedder, progress))
+            if data_set.is_conversation:
+                report(f"{data_set.name}, said", measure_history(data_set, embedder, progress))
     return 0
 
 
@@ -101,6 +107,28 @@ def measure(data_set: DataSet, embedder: Embedder, progress: Progress) -> dict[s
         return scores
 
 
+def measure_history(data_set: DataSet, embedder: Embedder, progress: Progress) -> dict[str, Scores]:
+    """The same as messages of a session's turns, found by `search_history`."""
+    with memory(embedder) as edition:
+        services = edition.services
+        documents = sum(map(len, data_set.documents.values()))
+        bar = bar_of(progress, f"{data_set.name}: saying", documents)
+        said = history_quality.say(services, AGENT, data_set.documents, bar)
+        edition.settle(SETTLING_S)
+        history_quality.embed_all(services)
+        scores = {}
+        for version, mode in enumerate(SEARCHES, 1):
+            bar = bar_of(progress, f"{data_set.name}, said: {mode}", sum(map(len, data_set.questions.values())))
+            scores[mode] = mean_of(
+                scores_of(found, gold)
+                for found, gold in history_quality.ask(
+                    services, AGENT, version, data_set.questions, said, depth=DEPTH, output_of=output_of
+                )
+                if bar() is None
+            )
+        return scores
+
+
 def bar_of(progress: Progress, name: str, total: int) -> Callable[[], None]:
     """A bar on a terminal; elsewhere a line when it begins. Gives what moves it on by one."""
     if not progress.console.is_terminal:
@@ -117,9 +145,11 @@ def memory(embedder: Embedder) -> Iterator[Edition]:
         edition.start()
         try:
             for version, search in enumerate(SEARCHES.values()):
-                given = {"enabled": True, "tools": ["add_memory"], "search": search}
+                given = {"enabled": True, "tools": ["add_memory"], "search": search, "extraction": NEVER}
                 expected = Expected(version=version) if version else Expected(absent=True)
-                configure(edition.services, AGENT, parse_config({"memory": given}), expected, caller="bench")
+                configure(
+                    edition.services, AGENT, parse_config({"memory": given, "history": KEPT}), expected, caller="bench"
+                )
             yield edition
         finally:
             edition.stop()
@@ -162,7 +192,12 @@ def ask(
             scores.append(scores_of(found, question.gold))
             advance()
         end(services, AGENT, turn.turn_id, outcome="failed")
-    return Scores(*(mean([getattr(one, name) for one in scores]) for name in Scores.__slots__))
+    return mean_of(scores)
+
+
+def mean_of(scores: Iterable[Scores]) -> Scores:
+    several = list(scores)
+    return Scores(*(mean([getattr(one, name) for one in several]) for name in Scores.__slots__))
 
 
 def scores_of(found: list[str], gold: frozenset[str]) -> Scores:

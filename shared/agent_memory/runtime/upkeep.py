@@ -12,6 +12,7 @@ from agent_memory.domain.errors import Unavailable
 from agent_memory.domain.times import written
 from agent_memory.operations import upkeep
 from agent_memory.operations.expire import remove_expired
+from agent_memory.operations.expire_history import remove_expired_history
 from agent_memory.operations.reindex import ensure_index, fill_history, fill_records
 from agent_memory.operations.services import Services
 from agent_memory.operations.status import owed
@@ -65,6 +66,11 @@ def _expire(services: Services, has_time: HasTime) -> None:
         log.info("records removed", records=records)
 
 
+def _expire_history(services: Services, has_time: HasTime) -> None:
+    if turns := remove_expired_history(services, has_time):
+        log.info("history removed", turns=turns)
+
+
 def _index(services: Services, has_time: HasTime) -> None:
     for make, fill in ((wired().replaceable, fill_records), (wired().replaceable_history, fill_history)):
         if make and not make().exists() and services.agents.exist():
@@ -96,6 +102,7 @@ JOBS: Mapping[str, Job] = {
     "ends": _resume,
     "expired": _expire,
     "index": _index,
+    "expired history": _expire_history,
     "drain": _drain,
     "embed": _embed,
     "floor": _floor,

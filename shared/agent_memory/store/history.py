@@ -10,12 +10,12 @@ import json
 import math
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
 from agent_memory.domain.history import HistoryPlace, KeptMessage, KeptTurn
 from agent_memory.domain.history_parts import within_turn
-from agent_memory.domain.ports import Delete, Item, Put, Row, Table, Write
+from agent_memory.domain.ports import Delete, Item, Key, Put, Row, Table, Write
 from agent_memory.domain.times import instant
 
 from . import keys
@@ -29,6 +29,14 @@ TurnRef = tuple[HistoryPlace, int]
 """Whose history, and the turn's number in it."""
 
 
+class Ended(NamedTuple):
+    """A turn whose history is over. row: where the list says so."""
+
+    place: HistoryPlace
+    number: int
+    row: Key
+
+
 class History:
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -38,7 +46,9 @@ class History:
     def keep(self, turn: KeptTurn, mark: str) -> list[Write]:
         """Goes with the commit. mark: an id of its own, for the row that tells the index."""
         told = [turn.place.agent_id, turn.place.session_id, turn.place.preview, turn.number]
+        ends = [Put(keys.expiring_turn(turn.ends_at, turn.place, turn.number), {})] if turn.ends_at else []
         return [
+            *ends,
             Put(keys.kept_turn(turn.place, turn.number), _item(turn)),
             Put(keys.kept_not_yet(turn.place, turn.number), {"mark": mark}),
             Put(keys.unindexed(mark), {"history": told}),
@@ -98,6 +108,30 @@ class History:
 
     def indexed(self, turns: Iterable[TurnRef]) -> None:
         self._table.write_many([Delete(keys.kept_not_yet(*turn)) for turn in turns])
+
+    # -- removing
+
+    def due(self, now: datetime, *, limit: int) -> list[Ended]:
+        """Turns whose time in history is over, the oldest of each shard of their list."""
+        found: list[Ended] = []
+        for shard in range(keys.SHARDS):
+            for row in self._table.query("memory", keys.expiring_turns(shard), limit=limit):
+                ends_at, _, rest = row.key.sort.partition("#")
+                if instant(ends_at) > now:
+                    break
+                partition, _, number = rest.rpartition("#")
+                found.append(Ended(keys.history_place_of(partition), int(number), row.key))
+        return found
+
+    def remove(self, ended: Ended, turn: KeptTurn | None, model: str) -> None:
+        """All that leads to its messages; the row of the list last, so that what is cut off is done again."""
+        gone = [keys.kept_turn(ended.place, ended.number), keys.kept_not_yet(ended.place, ended.number)]
+        gone.append(keys.unembedded_turn(ended.place, ended.number))
+        if turn:
+            prefix = keys.kept_vectors(turn.place, model, turn.number)
+            gone += [row.key for row in self._table.query("execution", prefix.partition, prefix=prefix.sort)]
+        self._table.write_many([Delete(key) for key in gone])
+        self._table.write_many([Delete(ended.row)])
 
     # -- vectors
 

@@ -16,6 +16,7 @@
 | | `#expiring`, shard | `<end>#<id>` | a record that ends by itself, and where it lies |
 | | `#unembedded` | `<id>` | a record that waits for the model; the index has it by its words alone |
 | | `#unembedded-history`, shard | history, number | the same of what a turn said |
+| | `#expiring-history`, shard | `<end>#`, history, number | a turn of which history keeps something only until then |
 | | agent or `#platform` | `I#<id>` | pointer from a record's id to its place |
 | | agent | `N#<commit>` | of one commit: what the index refused, in whatever place |
 | | agent | `C#<version>` | a version of the configuration |
@@ -287,6 +288,15 @@ def _of_history(place: HistoryPlace, prefix: str, number: int | None) -> Key:
 
 def unembedded_turn(place: HistoryPlace, number: int) -> Key:
     return Key("memory", unembedded_turns(number % SHARDS), f"{history_partition(place)}#{number:010}")
+
+
+def expiring_turn(ends_at: str, place: HistoryPlace, number: int) -> Key:
+    """ends_at: in UTC with milliseconds, so that text sorts as time does."""
+    return Key("memory", expiring_turns(number % SHARDS), f"{ends_at}#{history_partition(place)}#{number:010}")
+
+
+def expiring_turns(shard: int) -> str:
+    return f"#expiring-history#{shard}"
 
 
 def unembedded_turns(shard: int) -> str:
