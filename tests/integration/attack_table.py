@@ -34,6 +34,7 @@ class Victim:
     execution: str  # of `committed`
     platform: str
     pending: str
+    said: str  # by the user, in `committed`: an event of the session's history
 
     @property
     def records(self) -> list[str]:
@@ -94,6 +95,7 @@ CALLS: dict[tuple[str, str], Call] = {
     ("POST", f"{_TURN}/tools/{{tool}}"): Call(("R",), body={"input": {"query": SECRET}}),
     ("POST", f"{_TURN}/judgements"): Call(("R",), body={"verdict": "accepted"}, success=201),
     ("POST", f"{_TURN}/end"): Call(("R",), body={"outcome": "failed"}),
+    ("POST", f"{_TURN}/review"): Call(("R", "O"), turn="unread", success=202),
     ("GET", f"{_TURN}/transcript"): Call(("S",)),
     ("GET", f"{_AGENT}/executions/{{id}}"): Call(("S",), id="execution"),
     ("GET", f"{_AGENT}/sessions"): Call(("S", "O")),
@@ -149,8 +151,10 @@ def _body(call: Call, victim: Victim) -> Any:
 def make_victim(api: Api, agent: str | None = None) -> Victim:
     scopes = [*EVERY_SCOPE, "platform"]
     memory = {"scope": {"read": scopes, "write": scopes}, "labels": LABELS, "pinned": {"max_tokens": 500}}
-    agent = api.configure(agent, memory=memory)
+    agent = api.configure(agent, memory=memory, history={"index": "messages_and_tools"})
     first = api.begin(agent)
+    message = {"role": "user", "text": f"{SECRET} is what we talk about."}
+    said = ok(api.post(f"{first.path}/messages", {"messages": [message]}))["messages"][0]["event_id"]
     replaced = first.add(f"{SECRET} one.", scope="agent", content=f"{SECRET} in full.", labels={"room": "7"})["id"]
     deleted = first.add(f"{SECRET} two.", scope="agent")["id"]
     pending = first.add(f"{SECRET} for all, says {agent}.", scope="platform")["id"]
@@ -168,7 +172,7 @@ def make_victim(api: Api, agent: str | None = None) -> Victim:
     last = api.begin(agent)
     staged = last.add(f"{SECRET} five.", scope="agent")["id"]
     return Victim(
-        api, agent, record, replaced, deleted, preview, staged, last.id, first.id, execution, platform, pending
+        api, agent, record, replaced, deleted, preview, staged, last.id, first.id, execution, platform, pending, said
     )
 
 

@@ -185,6 +185,27 @@ def test_a_model_of_another_agent_reaches_no_record_by_its_id(
     assert snapshot(victim) == before
 
 
+@pytest.mark.rule("HI-6", "SC-1", "SC-5")
+def test_no_other_agent_and_no_other_session_reaches_what_was_said(api: Api, victim: Victim, rivals: list[str]) -> None:
+    before = snapshot(victim)
+    places = [(rival, "s1") for rival in rivals]
+    places += [(victim.agent, session) for session in ("s", "s11", "S1", "s1#live", "s1%23live", "*")]
+    for agent, session in places:
+        for preview in (False, True):
+            turn = api.begin(agent, session, preview=preview)
+            for id in (victim.said, victim.said.lower(), victim.committed):
+                assert turn.call("search_history", {"ids": [id]})["output"]["missing"] == [id]
+            found = turn.call("search_history", {"query": SECRET, "limit": 50})["output"]["events"]
+            assert victim.said not in {event["id"] for event in found}
+            turn.end("failed")
+    honest = api.begin(victim.agent)
+    assert [event["id"] for event in honest.call("search_history", {"query": SECRET})["output"]["events"]] == [
+        victim.said
+    ]
+    honest.end("failed")
+    assert snapshot(victim) == before
+
+
 @pytest.mark.rule("PV-1", "TU-3", "SC-4")
 @pytest.mark.parametrize("name", ["preview", "staged", "pending"])
 def test_a_live_turn_of_the_same_agent_reaches_nothing_preview_staged_or_pending(

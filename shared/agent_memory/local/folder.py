@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from agent_memory.adapters.sqlite_index import SqliteIndex
+from agent_memory.adapters.sqlite_index import CACHE_BYTES, SqliteIndex
 from agent_memory.adapters.sqlite_scopes import VectorSource
 from agent_memory.adapters.sqlite_table import SqliteTable
 from agent_memory.domain.errors import IndexUnavailable
@@ -24,6 +24,7 @@ from agent_memory.store.keys import UNINDEXED
 from agent_memory.store.records import Records
 
 TABLE_FILE = "memory.sqlite"
+HISTORY_CACHE_BYTES = 64 * 1024 * 1024  # a search reads one session's: seldom more than 1 MB
 
 VectorsOf = Callable[..., Iterator[tuple[str, tuple[bytes, ...]]]]
 Rebuild = Callable[[Services, str], Iterator[tuple[int, str]]]
@@ -43,12 +44,22 @@ class Folder:
         return self._opened("index", embedder, Records(self.table).vectors_in, rebuild)
 
     def history_index(self, embedder: Embedder) -> FolderIndex:
-        return self._opened("history", embedder, History(self.table).vectors_in, rebuild_history)
+        vectors = History(self.table).vectors_in
+        return self._opened("history", embedder, vectors, rebuild_history, cache_bytes=HISTORY_CACHE_BYTES)
 
-    def _opened(self, prefix: str, embedder: Embedder, vectors: VectorsOf, rebuild: Rebuild) -> FolderIndex:
+    def _opened(
+        self,
+        prefix: str,
+        embedder: Embedder,
+        vectors: VectorsOf,
+        rebuild: Rebuild,
+        *,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> FolderIndex:
         name = re.sub("[^a-z0-9]+", "-", embedder.model.lower()).strip("-")[:80]
         path = self.path / f"{prefix}-{name}-{embedder.dimensions}.sqlite"
-        index = FolderIndex(path, partial(vectors, model=embedder.model), embedder.dimensions, rebuild)
+        of_model = partial(vectors, model=embedder.model)
+        index = FolderIndex(path, of_model, embedder.dimensions, rebuild, cache_bytes)
         self._indices.append(index)
         return index
 
@@ -63,10 +74,13 @@ class FolderIndex:
     """The index in a file. `whole`: whether it holds all that the table had when it was built; what was committed since
     comes by the feed. vectors: all are the table's, the index keeps none of its own; rebuild: fills it from there."""
 
-    def __init__(self, path: Path, vectors: VectorSource, dimensions: int, rebuild: Rebuild) -> None:
+    def __init__(
+        self, path: Path, vectors: VectorSource, dimensions: int, rebuild: Rebuild, cache_bytes: int = CACHE_BYTES
+    ) -> None:
         self._path = path
         self._mark = path.with_suffix(".whole")
-        self._vectors_in, self._dimensions, self._rebuild = vectors, dimensions, rebuild
+        self._rebuild = rebuild
+        self._make = partial(SqliteIndex, path, vectors, dimensions=dimensions, cache_bytes=cache_bytes)
         self.whole = path.exists() and self._mark.exists()
         self._index = self._open()
 
@@ -97,10 +111,10 @@ class FolderIndex:
         if not self.whole:
             self._remove()
         try:
-            return SqliteIndex(self._path, self._vectors_in, dimensions=self._dimensions)
+            return self._make()
         except IndexUnavailable:  # no database any more
             self._remove()
-            return SqliteIndex(self._path, self._vectors_in, dimensions=self._dimensions)
+            return self._make()
 
     def _remove(self) -> None:
         self._forget_whole()

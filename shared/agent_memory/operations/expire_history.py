@@ -1,5 +1,7 @@
-"""Removes from history what its retention kept until now; the messages stay with their turn. No search has found it since
-the instant of its end (`Before.shows`)."""
+"""Removes from history what its retention kept until now; the messages stay with their turn.
+
+No search has found it since the instant of its end (`Before.shows`).
+"""
 
 from __future__ import annotations
 

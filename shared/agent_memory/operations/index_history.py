@@ -101,7 +101,7 @@ def _embedded(
 ) -> tuple[Vectors, int]:
     """The vectors known, and those that `room` texts are enough for; and how many texts that took."""
     vectors, used = dict(known), 0
-    while used < room and (page := _page(services, _missing(parts, vectors))):
+    while used < room and (page := page_of(services, missing(parts, vectors))):
         try:
             new, texts = embed_parts(services, kept, page)
         except EmbedderUnavailable:
@@ -114,11 +114,11 @@ def _embedded(
 def _embed_page(services: Services, kept: KeptTurn) -> bool:
     """Whether there is more to do of this turn."""
     parts = parts_kept(services, kept)
-    missing = _missing(parts, services.history.vectors(kept, services.embedder.model))
-    page = _page(services, missing)
+    waiting = missing(parts, services.history.vectors(kept, services.embedder.model))
+    page = page_of(services, waiting)
     new, _ = embed_parts(services, kept, page)
     _tell(services, kept, page, new)
-    return len(missing) > len(page)
+    return len(waiting) > len(page)
 
 
 def embed_parts(services: Services, kept: KeptTurn, parts: Sequence[Part]) -> tuple[Vectors, int]:
@@ -136,17 +136,17 @@ def embed_parts(services: Services, kept: KeptTurn, parts: Sequence[Part]) -> tu
     return vectors, sum(map(len, texts))
 
 
-def _missing(parts: Sequence[Part], vectors: Vectors) -> list[Part]:
+def missing(parts: Sequence[Part], vectors: Vectors) -> list[Part]:
     return [part for part in parts if part.is_embedded and part.id not in vectors]
 
 
-def _page(services: Services, parts: Sequence[Part]) -> list[Part]:
-    """As many of them as go into one call."""
+def page_of(services: Services, parts: Sequence[Part], most: int = EMBEDDED_AT_ONCE) -> list[Part]:
+    """As many of them as go into one call of `most` texts; one at least."""
     page: list[Part] = []
     texts = 0
     for part in parts:
         texts += len(part.texts(services.embedder.window))
-        if page and texts > EMBEDDED_AT_ONCE:
+        if page and texts > most:
             break
         page.append(part)
     return page
@@ -193,7 +193,7 @@ def _standing(services: Services, turns: Sequence[TurnRef]) -> Iterator[KeptTurn
 
 def _leave_waiting(services: Services, kept: KeptTurn, parts: Sequence[Part], vectors: Vectors) -> bool:
     """Whether some of the turn's parts have to wait for the model."""
-    if not _missing(parts, vectors):
+    if not missing(parts, vectors):
         return False
     services.history.wait_for_embedding([(kept.place, kept.number)])
     return True

@@ -137,17 +137,32 @@ def fresh_parts(
 ) -> tuple[list[tuple[KeptTurn, list[Part]]], bool]:
     """The parts of these turns, newest first, at most `most` (and of `events` events); and whether some were left out.
     Of a turn that is cut the newest stay."""
-    read: list[tuple[KeptTurn, list[Part]]] = []
+    rooms = list(_rooms(turns, most, events))
+    calls = [lambda kept=kept, room=room: _newest_parts(services, kept, *room) for kept, room in rooms]
+    read = services.together(*calls) if calls else []
+    is_cut = len(rooms) < len(turns) or any(_parts_of(kept) > room[0] for kept, room in rooms)
+    return [(kept, parts) for (kept, _), parts in zip(rooms, read, strict=True)], is_cut
+
+
+def _rooms(
+    turns: Sequence[KeptTurn], most: int, events: int | None
+) -> Iterator[tuple[KeptTurn, tuple[int, int | None]]]:
+    """For how many parts, and events, of each turn there is room."""
     for kept in turns:
         if most <= 0 or (events is not None and events <= 0):
-            return read, True
-        all_kept = kept_events(services.history.messages(kept), kept.keeps)
-        parts = parts_of_turn(kept.place, kept.number, all_kept if events is None else all_kept[-events:])
-        read.append((kept, parts[-most:]))
-        if len(parts) > most:
-            return read, True
-        most, events = most - len(parts), None if events is None else events - len(all_kept)
-    return read, False
+            return
+        yield kept, (most, events)
+        most -= _parts_of(kept)
+        events = None if events is None else events - len(kept.messages)
+
+
+def _newest_parts(services: Services, kept: KeptTurn, most: int, events: int | None) -> list[Part]:
+    all_kept = kept_events(services.history.messages(kept), kept.keeps)
+    return parts_of_turn(kept.place, kept.number, all_kept if events is None else all_kept[-events:])[-most:]
+
+
+def _parts_of(kept: KeptTurn) -> int:
+    return sum(message.parts for message in kept.messages)
 
 
 def _number(kept: KeptTurn) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from agent_memory.domain import ranking
 from agent_memory.domain.errors import EmbedderUnavailable, IndexUnavailable
+from agent_memory.domain.history import KeptTurn
 from agent_memory.domain.history_parts import Part
 from agent_memory.domain.ports import Candidate, IndexAnswer, IndexQuery, Statistics
 from agent_memory.domain.ranking import Mode, Ranked
@@ -23,7 +24,7 @@ from .embed import Asked, Usage
 from .enter import Entered
 from .find import asked_for
 from .finding import Degraded
-from .index_history import embed_parts
+from .index_history import Vectors, embed_parts, missing, page_of
 from .past import Past, Shown, fresh_parts
 from .services import Services
 
@@ -31,6 +32,8 @@ BACKLOG = 100  # turns that the index has not shown and a search ranks along (RK
 FALLBACK = 200  # events that stand in for an index that does not answer (RK-8)
 MOST_PARTS = 1000  # of both: 2 MB of text, whatever a turn has said
 EMBEDDED_BY_SEARCH = 32  # texts of the newest parts that have no vectors yet: so that meaning finds them too (TU-4)
+
+Fresh = tuple[KeptTurn, list[Part]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,26 +100,36 @@ class _Search:
         query = IndexQuery(partitions, self.words, asked.vector, before=self.past.before.number)
         return self.services.history_index.search(query)
 
-    def _candidates(self, fresh: Sequence[tuple[Any, Sequence[Part]]], asked: Asked) -> list[Candidate]:
-        room, candidates = EMBEDDED_BY_SEARCH if asked.vector else 0, []
-        for kept, parts in fresh:
-            vectors: dict[str, Sequence[bytes]] = {}
-            if asked.vector:
-                vectors |= self.services.history.vectors(kept, self.services.embedder.model)
-            missing = [part for part in parts if part.is_embedded and part.id not in vectors]
-            if missing and room > 0:
-                try:
-                    new, used = embed_parts(self.services, kept, missing[-room:])
-                except EmbedderUnavailable:
-                    new, used = {}, room
-                vectors, room = {**vectors, **new}, room - used
-            partition = history_partition(kept.place)
-            for part in parts:
-                counted = part.counted
-                cosine = ranking.best_cosine(vectors.get(part.id, ()), asked.vector) if asked.vector else None
-                counts = tuple(counted[word] for word in self.words)
-                candidates.append(Candidate(part.id, partition, counts, counted.total(), cosine))
-        return candidates
+    def _candidates(self, fresh: Sequence[Fresh], asked: Asked) -> list[Candidate]:
+        several = self._vectors(fresh) if asked.vector else [{} for _ in fresh]
+        return [
+            self._candidate(kept, part, vectors.get(part.id, ()), asked)
+            for (kept, parts), vectors in zip(fresh, several, strict=True)
+            for part in parts
+        ]
+
+    def _candidate(self, kept: KeptTurn, part: Part, vectors: Sequence[bytes], asked: Asked) -> Candidate:
+        counted = part.counted
+        counts = tuple(counted[word] for word in self.words)
+        cosine = ranking.best_cosine(vectors, asked.vector) if asked.vector else None
+        return Candidate(part.id, history_partition(kept.place), counts, counted.total(), cosine)
+
+    def _vectors(self, fresh: Sequence[Fresh]) -> list[Vectors]:
+        """Those that are stored, and the newest that are not, as far as `EMBEDDED_BY_SEARCH` texts go."""
+        history, model = self.services.history, self.services.embedder.model
+        calls = [lambda kept=kept: history.vectors(kept, model) for kept, _ in fresh]
+        stored: list[Vectors] = self.services.together(*calls) if calls else []
+        several: list[Vectors] = []
+        room = EMBEDDED_BY_SEARCH
+        for (kept, parts), known in zip(fresh, stored, strict=True):
+            page = page_of(self.services, missing(parts, known)[::-1], room) if room > 0 else []
+            try:
+                new, used = embed_parts(self.services, kept, page)
+            except EmbedderUnavailable:  # it answered the query: these are found by their words
+                new, used = {}, room
+            several.append({**known, **new})
+            room -= used
+        return several
 
     def _verified(self, ranked: Sequence[Ranked]) -> list[Shown]:
         """Read in rank order, twice as many at a time as are wanted; among equals the newer stands first (RK-2)."""

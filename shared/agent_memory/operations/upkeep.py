@@ -87,8 +87,7 @@ def drain(services: Services, has_time: HasTime, *, older_than: timedelta = LATE
 
 
 def embed_all(services: Services, has_time: HasTime) -> int:
-    """Embed what waits for the model; gives how many records are done. Raises `EmbedderUnavailable` while it is down: then
-    the next run goes on."""
+    """Embed what waits for the model; gives how many records were. Raises `EmbedderUnavailable` while it is down."""
     total = 0
     while has_time() and (done := embed_waiting(services)):
         total += done

@@ -21,7 +21,8 @@ from agent_memory.domain.times import instant
 from . import keys
 from .packed_events import events_of
 
-_VECTOR_ROWS = 16  # of a page: each holds up to 64 vectors, 400 KB at most
+_ROW_BYTES = 250_000  # of vectors in one item, well below its 400 KB
+_VECTOR_ROWS = 16  # of a page
 _PAGE = 500  # rows of kept turns: some hundred KB
 MAX_NUMBER = 9_999_999_999  # of a turn in a sort key
 _MARGIN = timedelta(days=7)
@@ -136,12 +137,15 @@ class History:
     # -- vectors
 
     def put_vectors(self, turn: KeptTurn, model: str, vectors: Mapping[str, Sequence[bytes]]) -> None:
-        """Of some parts of one turn, by their ids; none of a part that the model refused. A row's worth: 64 at most."""
-        if vectors:
-            counts = [[id, len(several)] for id, several in vectors.items()]
-            packed = b"".join(vector for several in vectors.values() for vector in several)
-            key = keys.kept_vectors(turn.place, model, turn.number, within_turn(min(vectors)))
-            self._table.write_many([Put(key, {"parts": counts, "vectors": packed, **_end(turn.ends_at)})])
+        """Of some parts of one turn, by their ids; none of a part that the model refused."""
+        puts = []
+        for row in _rows(vectors):
+            counts = [[id, len(vectors[id])] for id in row]
+            packed = b"".join(vector for id in row for vector in vectors[id])
+            span = within_turn(row[0]) + within_turn(row[-1])  # of two writers at once none takes the other's away
+            key = keys.kept_vectors(turn.place, model, turn.number, span)
+            puts.append(Put(key, {"parts": counts, "vectors": packed, **_end(turn.ends_at)}))
+        self._table.write_many(puts)
 
     def vectors(self, turn: KeptTurn, model: str) -> dict[str, tuple[bytes, ...]]:
         """By the ids of the parts that the model was asked about; empty where it refused one."""
@@ -203,6 +207,21 @@ def _end(ends_at: str | None) -> Item:
     """When the table lets go of a row by itself. Readers keep to `ends_at`, and upkeep removes what has ended, in the
     index too, as long as the row says what that is."""
     return {keys.EXPIRES: math.ceil((instant(ends_at) + _MARGIN).timestamp())} if ends_at else {}
+
+
+def _rows(vectors: Mapping[str, Sequence[bytes]]) -> Iterator[list[str]]:
+    """Ids, as many to a row as their vectors leave room for."""
+    row: list[str] = []
+    size = 0
+    for id, several in vectors.items():
+        length = sum(map(len, several))
+        if row and size + length > _ROW_BYTES:
+            yield row
+            row, size = [], 0
+        row.append(id)
+        size += length
+    if row:
+        yield row
 
 
 def _vectors(item: Item) -> Iterator[tuple[str, tuple[bytes, ...]]]:

@@ -38,7 +38,7 @@
 | | | `COMMITS` | how many of its turns have kept something |
 | | | `H#<mode>#<number>` | which messages of a committed turn history keeps |
 | | | `N#<mode>#<number>` | that the index has not shown these yet |
-| | | `V#<mode>#<model>#<number>#<part>` | vectors of some of their parts by that model |
+| | | `V#<mode>#<model>#<number>#<parts>` | vectors of some of their parts by that model |
 | | agent, `#turns` | `<turn>` | whom and what the attempt is for |
 | | agent, `#sessions` | `<turn>` | the session that the turn was the first of |
 | | agent, user | `S#<turn>` | the same, of sessions in which the user had a turn |
