@@ -90,8 +90,10 @@ class _Step:
         return self._write(after, decided, dropped)
 
     def fail(self, error: str) -> Turn:
-        after = replace(self.turn, review=replace(self.turn.review, error=error, has_read=True))
-        return self._write(after, Decided())
+        """Decisions that were to be taken again have had their chance: the commit drops them (TU-8)."""
+        review = self.turn.review
+        failed = replace(review, retaken=True) if review.has_read else replace(review, error=error, has_read=True)
+        return self._write(replace(self.turn, review=failed), Decided())
 
     def tell_usage(self) -> None:
         """What was asked has cost, though it came to nothing."""
