@@ -13,6 +13,8 @@ from urllib.parse import quote
 import httpx
 from http_api import EVERY_SCOPE, Api, ok
 
+from agent_memory.domain.ports import Said
+
 SECRET = "Quarzsand"  # stands in every text of a victim, and in no answer to anyone else
 PLATFORM = "/v1/platform/memories"
 LABELS = {"room": {"number": 5, "description": "The room."}}
@@ -30,7 +32,7 @@ class Victim:
     preview: str
     staged: str  # by `turn`
     turn: str  # open
-    committed: str
+    committed: str  # its review has failed (`Unreadable`)
     execution: str  # of `committed`
     platform: str
     pending: str
@@ -76,6 +78,17 @@ class Call:
         }
 
 
+class Unreadable:
+    """A reviewer that nobody understands: reviews of victims fail, so that there is one to do again."""
+
+    kind = model = "unreadable"
+
+    def propose(self, asked: Any, correction: Any = None) -> Said:
+        return Said("?", 1, 1)
+
+    decide = propose
+
+
 _SAID = {"messages": [{"role": "user", "text": "Hello."}]}
 _NEW = {"summary": f"{SECRET} is written by a person.", "kind": "fact"}
 
@@ -95,7 +108,7 @@ CALLS: dict[tuple[str, str], Call] = {
     ("POST", f"{_TURN}/tools/{{tool}}"): Call(("R",), body={"input": {"query": SECRET}}),
     ("POST", f"{_TURN}/judgements"): Call(("R",), body={"verdict": "accepted"}, success=201),
     ("POST", f"{_TURN}/end"): Call(("R",), body={"outcome": "failed"}),
-    ("POST", f"{_TURN}/review"): Call(("R", "O"), turn="unread", success=202),
+    ("POST", f"{_TURN}/review"): Call(("R", "O"), turn="committed", success=202),
     ("GET", f"{_TURN}/transcript"): Call(("S",)),
     ("GET", f"{_AGENT}/executions/{{id}}"): Call(("S",), id="execution"),
     ("GET", f"{_AGENT}/sessions"): Call(("S", "O")),

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from embedders import HashEmbedder
 
+from agent_memory.domain.ports import Reviewer
 from agent_memory.local.edition import Edition
 from agent_memory.local.gateway import Gateway
 from agent_memory.runtime.rates import Rates
@@ -141,8 +142,16 @@ def api(edition: Edition) -> Api:
 class running:
     """An edition at work over a folder, with the dev switches and an embedder without meaning."""
 
-    def __init__(self, path: Path, make_embedder: Callable[[Path], Any] | None = None, *, dev: bool = True) -> None:
-        self.edition = Edition(path, make_embedder or (lambda _: HashEmbedder()), dev=dev, rates=Rates(FASTER_THAN_US))
+    def __init__(
+        self,
+        path: Path,
+        make_embedder: Callable[[Path], Any] | None = None,
+        *,
+        reviewer: Reviewer | None = None,
+        dev: bool = True,
+    ) -> None:
+        make_embedder = make_embedder or (lambda _: HashEmbedder())
+        self.edition = Edition(path, make_embedder, reviewer=reviewer, dev=dev, rates=Rates(FASTER_THAN_US))
 
     def __enter__(self) -> Edition:
         self.edition.start()

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from attack_table import CALLS, PARTS, SECRET, Victim, make_victim, send, snapshot
+from attack_table import CALLS, PARTS, SECRET, Unreadable, Victim, make_victim, send, snapshot
 from http_api import NOWHERE, Api, problem, running
 
 from agent_memory.local.edition import Edition
@@ -55,7 +55,7 @@ class Caller:
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
-    with running(tmp_path_factory.mktemp("attacked")) as edition:
+    with running(tmp_path_factory.mktemp("attacked"), reviewer=Unreadable()) as edition:
         yield Attacked(edition, tmp_path_factory.mktemp("principals"))
 
 

@@ -15,6 +15,7 @@ from agent_memory.operations.upkeep import time_out
 from agent_memory.store.turns import Turns
 
 rule = pytest.mark.rule
+NOT_DUE = {"extraction": {"every": {"messages": 1000}}}  # no review: the end itself commits
 MESSAGE = UserMessage(role="user", text="By post, please.")
 
 
@@ -158,21 +159,21 @@ def end_with_long_messages(world, turn):
 @rule("TU-1", "TU-5")
 def test_the_largest_commit_that_tools_stage_fits_one_transaction(world):
     """15 records in four places, with all the messages that a call takes."""
-    turn = world.begin(world.configure(), user_id="u", workflow_id="w")
+    turn = world.begin(world.configure(memory=NOT_DUE), user_id="u", workflow_id="w")
     for n in range(15):
         turn.add(f"Fact {n}.", scope=("session", "workflow", "user", "agent")[n % 4])
     ended, sizes = end_with_long_messages(world, turn)
     assert (ended.status, len(ended.memories)) == (TurnStatus.COMMITTED, 15)
-    # the turn, its place among the open ones, the log's end, the events, 34 of messages, 15 × 2 of records, 4 places
-    # and the commit not indexed
-    assert sizes == [1 + 1 + 1 + 1 + 34 + 30 + 4 + 1]
+    # the turn, its place among the open ones, the log's end, the events, that no review has read them, 34 of messages,
+    # 15 × 2 of records, 4 places and the commit not indexed
+    assert sizes == [1 + 1 + 1 + 1 + 1 + 34 + 30 + 4 + 1]
     assert sizes[0] <= MAX_ACTIONS
 
 
 @rule("TU-1", "TU-8")
 def test_a_commit_that_grew_since_it_was_staged_goes_through_ending_in_two_transactions(world):
     """15 keys, each taken by another turn meanwhile: every save now supersedes a holder that nobody had named."""
-    agent = world.configure()
+    agent = world.configure(memory=NOT_DUE)
     who = {"user_id": "u", "workflow_id": "w"}
     scopes = [("session", "workflow", "user", "agent")[n % 4] for n in range(15)]
     turn, faster = world.begin(agent, **who), world.begin(agent, **who)
@@ -180,10 +181,10 @@ def test_a_commit_that_grew_since_it_was_staged_goes_through_ending_in_two_trans
     before = [faster.add(f"Faster {n}.", scope=scope, memory_key=f"k{n}") for n, scope in enumerate(scopes)]
     faster.commit()
     ended, sizes = end_with_long_messages(world, turn)
-    # First the turn, its place among those that end, the log's end and the messages; then the turn, its place among the
-    # open ones and among those that end, the log's end, the events, 15 × (record, fingerprint, key, holder put and
-    # taken away), 4 places and the commit not indexed.
-    assert sizes == [1 + 1 + 1 + 34, 1 + 1 + 1 + 1 + 1 + 75 + 4 + 1]
+    # First the turn, its places among the open ones, among all that end and among those of its session, the log's end
+    # and the messages; then the turn, both places where it no longer is, the log's end, the events, that no review has
+    # read them, 15 × (record, fingerprint, key, holder put and taken away), 4 places and the commit not indexed.
+    assert sizes == [1 + 1 + 2 + 1 + 34, 1 + 2 + 1 + 1 + 1 + 75 + 4 + 1]
     assert max(sizes) <= MAX_ACTIONS < sum(sizes)
     assert ended.status is TurnStatus.COMMITTED
     assert open_turns(world) == []
@@ -194,7 +195,7 @@ def test_a_commit_that_grew_since_it_was_staged_goes_through_ending_in_two_trans
 
 @rule("TU-2")
 def test_an_end_that_breaks_off_between_its_two_transactions_is_gone_on_with_by_the_same_call_again(world):
-    agent = world.configure()
+    agent = world.configure(memory=NOT_DUE)
     turn, faster = world.begin(agent), world.begin(agent)
     saved = [turn.add(f"Fact {n}.", memory_key=f"k{n}") for n in range(15)]
     before = [faster.add(f"Faster {n}.", memory_key=f"k{n}") for n in range(15)]
