@@ -91,18 +91,22 @@ class TurnFinding(Finding):
         super().__init__(services, question.text, question.limit, mode=mode, asked=asked, unindexed=unindexed)
         self.entered, self.question, self.ahead, self.rivals = entered, question, ahead, rivals
 
+    @property
+    def searched(self) -> Sequence[Place]:
+        return self.entered.visible
+
     def query(self) -> IndexQuery:
-        partitions = [memory_partition(place) for place in self.entered.visible]
+        partitions = [memory_partition(place) for place in self.searched]
         return IndexQuery(partitions, kind=self.question.kind, labels=self.question.labels)
 
     def newest(self) -> Iterable[Record]:
-        places, records = [*self.entered.visible, *self.entered.binding], self.services.records
+        places, records = [*self.searched, *self.entered.binding], self.services.records
         most = FALLBACK if records.is_indexed else LOOKED_AT
         calls = [lambda place=place: records.newest(place, limit=most) for place in places]
         return [record for page in self.services.together(*calls) for record in page]
 
     def places(self, partitions: Mapping[str, str]) -> Mapping[str, Place]:
-        places = {memory_partition(place): place for place in self.entered.visible}
+        places = {memory_partition(place): place for place in self.searched}
         return {id: places[partition] for id, partition in partitions.items()}
 
     def wants(self, record: Record) -> bool:
@@ -115,7 +119,7 @@ class TurnFinding(Finding):
 
     def staged(self) -> Iterable[Record]:
         saved = self.ahead.view.settled.saved if self.rivals is None else ()
-        return [record for record in saved if record.place in self.entered.visible]
+        return [record for record in saved if record.place in self.searched]
 
     def settled(self, batch: Sequence[Result]) -> Iterable[Result]:
         return self.rivals.settled(batch) if self.rivals else batch

@@ -6,25 +6,23 @@ at too, since it may say the same to the letter. The holder of a candidate's key
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_memory.domain.near import near_of
 from agent_memory.domain.parts import record_text
-from agent_memory.domain.ports import IndexQuery
 from agent_memory.domain.records import Record
 from agent_memory.domain.reviewing.candidates import Candidate
 from agent_memory.domain.reviewing.compared import Neighbour
 from agent_memory.domain.reviewing.same import says_the_same
 from agent_memory.domain.scopes import Place, Scope
-from agent_memory.store.keys import memory_partition
 from agent_memory.store.records import BACKLOG
 
 from .embed import Asked, Usage
 from .enter import Entered
 from .find import Ahead, Question, TurnFinding, read_ahead
-from .finding import FALLBACK, Unindexed
+from .finding import Unindexed
 from .replays import as_seen
 from .services import Services
 from .staged import View
@@ -81,26 +79,15 @@ class _Nearest(TurnFinding):
     def __init__(self, services: Services, entered: Entered, proposed: Proposed, asked: Asked, ahead: Ahead) -> None:
         super().__init__(services, entered, Question(proposed.text, MOST), asked, ahead)
         self.candidate = proposed.candidate
-        self._places = _looked_at(entered)
+        self._searched = list(dict.fromkeys([*entered.visible, *entered.writable]))
 
-    def query(self) -> IndexQuery:
-        return IndexQuery([memory_partition(place) for place in self._places])
-
-    def newest(self) -> Iterable[Record]:
-        places = [*self._places, *self.entered.binding]
-        calls = [lambda place=place: self.services.records.newest(place, limit=FALLBACK) for place in places]
-        return [record for page in self.services.together(*calls) for record in page]
-
-    def places(self, partitions: Mapping[str, str]) -> Mapping[str, Place]:
-        places = {memory_partition(place): place for place in self._places}
-        return {id: places[partition] for id, partition in partitions.items()}
+    @property
+    def searched(self) -> Sequence[Place]:
+        return self._searched
 
     def wants(self, record: Record) -> bool:
-        is_looked_at = record.place in self._places or self.entered.sees(record)
+        is_looked_at = record.place in self._searched or self.entered.sees(record)
         return is_looked_at and self.ahead.view.shows(record, self.now)
-
-    def staged(self) -> Iterable[Record]:
-        return [record for record in self.ahead.view.settled.saved if record.place in self._places]
 
     def nearest(self) -> list[tuple[Record, float | None]]:
         """By cosine; and what says the same and is not among these."""
@@ -146,7 +133,7 @@ def _holders(services: Services, entered: Entered, view: View, proposed: Sequenc
     wanted = {each for several in keyed for each in several}
     held = services.records.look({}, wanted).holders if wanted else {}
     held = {key: id for key, id in {**held, **view.settled.holders}.items() if key in wanted and id}
-    read = services.records.live({id: place for (place, _), id in held.items() if id})
+    read = services.records.live({id: place for (place, _), id in held.items() if id}) if held else {}
     known = {**read, **view.settled.after}
 
     def of(several: Sequence[tuple[Place, str]]) -> Record | None:
@@ -154,10 +141,6 @@ def _holders(services: Services, entered: Entered, view: View, proposed: Sequenc
         return next((record for record in there if view.shows(record, now)), None)
 
     return [of(several) for several in keyed]
-
-
-def _looked_at(entered: Entered) -> list[Place]:
-    return list(dict.fromkeys([*entered.visible, *entered.writable]))
 
 
 def _shown(entered: Entered, record: Record, cosine: float | None) -> Neighbour:
