@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import groupby
+from time import sleep
 from typing import Any
 
 from data_sets import Document, Question
@@ -13,7 +14,6 @@ from pydantic import TypeAdapter
 from agent_memory.domain.messages import Message
 from agent_memory.operations.begin import Beginning, begin
 from agent_memory.operations.end import end
-from agent_memory.operations.index_history import embed_waiting_turns
 from agent_memory.operations.messages import add_messages
 from agent_memory.operations.services import Services
 from agent_memory.operations.tools import call_tool
@@ -45,9 +45,10 @@ def _turn(services: Services, agent: str, scope: str, sitting: list[Document]) -
     return [one["event_id"] for one in added], sitting
 
 
-def embed_all(services: Services) -> None:
-    while embed_waiting_turns(services):
-        pass
+def settle(services: Services) -> None:
+    """Until the edition has embedded all of it."""
+    while services.history.unembedded(limit=1):
+        sleep(0.1)
 
 
 def ask(

@@ -115,7 +115,7 @@ def measure_history(data_set: DataSet, embedder: Embedder, progress: Progress) -
         bar = bar_of(progress, f"{data_set.name}: saying", documents)
         said = history_quality.say(services, AGENT, data_set.documents, bar)
         edition.settle(SETTLING_S)
-        history_quality.embed_all(services)
+        history_quality.settle(services)
         scores = {}
         for version, mode in enumerate(SEARCHES, 1):
             bar = bar_of(progress, f"{data_set.name}, said: {mode}", sum(map(len, data_set.questions.values())))

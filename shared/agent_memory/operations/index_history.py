@@ -54,12 +54,12 @@ def index_turns(services: Services, turns: Sequence[TurnRef]) -> Told:
 
 
 def embed_waiting_turns(services: Services) -> int:
-    """Embed a page of what waits for the model, and tell the index; gives how many turns it was at. Raises
-    `EmbedderUnavailable` while it is still down."""
+    """Embed a page of what waits for the model, of several turns alike, and tell the index; gives how many turns it was
+    at. Raises `EmbedderUnavailable` while it is still down."""
     waiting = services.history.unembedded(limit=1)
     for place, number in waiting:
         kept = services.history.several(place, [number]).get(number)
-        if kept is None or not _embed_page(services, kept):
+        if kept is None or not _embed_page(services, kept, EMBEDDED_AT_ONCE // len(waiting)):
             services.history.embedded([(place, number)])
     return len(waiting)
 
@@ -111,11 +111,11 @@ def _embedded(
     return vectors, used
 
 
-def _embed_page(services: Services, kept: KeptTurn) -> bool:
+def _embed_page(services: Services, kept: KeptTurn, texts: int) -> bool:
     """Whether there is more to do of this turn."""
     parts = parts_kept(services, kept)
     waiting = missing(parts, services.history.vectors(kept, services.embedder.model))
-    page = page_of(services, waiting)
+    page = page_of(services, waiting, texts)
     new, _ = embed_parts(services, kept, page)
     _tell(services, kept, page, new)
     return len(waiting) > len(page)
