@@ -197,7 +197,8 @@ class Turn:
         return self.server.post(f"{self.path}/recall", {"query": query, **fields})
 
     def end(self, outcome: str = "completed", **fields: Any) -> dict[str, Any]:
-        return self.server.post(f"{self.path}/end", {"outcome": outcome, **fields})
+        """Waited for: a turn in which something was said is reviewed before it commits."""
+        return self.server.post(f"{self.path}/end?wait=25", {"outcome": outcome, **fields})
 
     def commit(self) -> dict[str, Any]:
         ended = self.end()

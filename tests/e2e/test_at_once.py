@@ -36,7 +36,7 @@ def at_once(calls: Iterable[Callable[[], T]]) -> list[T]:
 
 
 def ending(turn: Turn, outcome: str, **fields: Any) -> Callable[[], httpx.Response]:
-    return lambda: turn.server.http.post(f"{turn.path}/end", json={"outcome": outcome, **fields})
+    return lambda: turn.server.http.post(f"{turn.path}/end?wait=25", json={"outcome": outcome, **fields})
 
 
 # ---------------------------------------------------------------- ends
@@ -73,7 +73,9 @@ def test_of_different_ends_at_once_the_first_stands(server: Server, agent: str) 
 
 
 @pytest.mark.rule("TU-1", "TU-2", "TU-4")
-def test_a_commit_whose_answer_was_lost_is_found_by_asking_again(server: Server, agent: str) -> None:
+def test_a_commit_whose_answer_was_lost_is_found_by_asking_again(server: Server) -> None:
+    not_due = {"every": {"messages": 1000}}  # the call itself commits
+    agent = server.configure("loses", search={"mode": "lexical"}, extraction=not_due)
     turn = server.begin(agent, "lost answer")
     saved = turn.add("The depot closes at noon.")
     server.switch("faults", commit_answer_lost=1)

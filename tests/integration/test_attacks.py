@@ -330,7 +330,8 @@ def test_a_label_is_filtered_by_exactly(api: Api, victim: Victim, value: str) ->
 
 @pytest.fixture(scope="module")
 def paged(api: Api) -> Victim:
-    """Each of its lists has a second page."""
+    """Each of its lists has a second page, that of agents too."""
+    make_victim(api)
     victim = make_victim(api)
     turn = api.begin(victim.agent, "s2")
     turn.add(f"{SECRET} of another session.")

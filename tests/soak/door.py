@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from agent_memory.domain.errors import Unavailable
+from agent_memory.operations.turn_end import carry_out
 from agent_memory.runtime.routes import ROUTES
 
 from .faults import Killed
@@ -82,6 +84,19 @@ class Door:
             elif answer["statusCode"] != 503 and told.get("error", {}).get("code") != "unavailable":
                 return Reply(answer["statusCode"], told, answer["headers"], tries)
         raise AssertionError(f"{method} {resource} is not answered: {answer['statusCode']} {told.get('code')}")
+
+    def carry_out(self, agent: str, turn: str) -> None:
+        """A turn's end, again where the process died over it or the store did not answer."""
+        for _ in range(_TRIES):
+            try:
+                carry_out(self.stage.services, agent, turn)
+            except Killed:
+                self.stage.kill()
+            except Unavailable:
+                continue
+            else:
+                return
+        raise AssertionError("the turn's end is not carried out")
 
 
 def _functions() -> set[str]:

@@ -16,9 +16,9 @@ from .turns import Turns
 
 _KINDS = {"fact": False, "rule": True, "constraint": True}
 CONFIGURATIONS = (
-    Config(SCOPES, SCOPES, _KINDS, pins=40, hours={"preview": 9}),
+    Config(SCOPES, SCOPES, _KINDS, pins=40, hours={"preview": 9}, reviews=True),
     Config(("session", "user", "agent"), ("session", "workflow", "agent"), _KINDS, hours={"preview": 30}),
-    Config(("session", "workflow", "agent"), ("user", "session"), {"fact": False}, hours={"preview": 30}),
+    Config(("session", "workflow", "agent"), ("user", "session"), {"fact": False}, hours={"preview": 30}, reviews=True),
     Config(SCOPES, SCOPES, _KINDS, pins=25, hours={"session": 6, "preview": 20}),
 )
 FULL_AGENT, CONSTRAINTS = AGENTS[0], 19  # that it has from the start in some runs, one short of the most
@@ -54,6 +54,7 @@ class Episode:
             (turns.add, 22),
             (turns.delete, 7),
             (turns.commit, 5),
+            (turns.settle, 3),
             (turns.roll_back, 1),
             (turns.retry, 1),
             (people.post, 3),
@@ -120,6 +121,7 @@ def _body(config: Config) -> dict[str, Any]:
         "tools": ["add_memory", "read_memory", "delete_memory"],
         "search": {"min_score": -1, "max_results": 50},
         "recall": {"max_tokens": 50_000},
+        "extraction": {"every": "turn" if config.reviews else {"messages": 1000}},
         "pinned": {"max_tokens": config.pins} if config.pins is not None else None,
         "retention": {
             "scope": {name: f"{hours}h" for name, hours in config.hours.items() if name != "preview"},

@@ -80,13 +80,15 @@ class Rec:
 @dataclass(frozen=True)
 class Config:
     """A version of an agent's configuration. kinds: those it declares, and whether each is of a broader kind; pins: the
-    budget of the pin list in tokens; hours: how long records live, by scope, or `preview`."""
+    budget of the pin list in tokens; hours: how long records live, by scope, or `preview`; reviews: every turn in which
+    something was said; if not, so rarely that no run comes to it."""
 
     read: tuple[str, ...]
     write: tuple[str, ...]
     kinds: Mapping[str, bool]
     pins: int | None = None
     hours: Mapping[str, int] = field(default_factory=dict)
+    reviews: bool = False
 
     def is_broader(self, record: Rec) -> bool:
         own = record.said.kind == "constraint"
@@ -138,7 +140,8 @@ Change = Saving | Removing
 
 @dataclass
 class Attempt:
-    """A turn's try. `log` is empty once it is over."""
+    """A turn's try. `log` is empty once it is over. heard: what was said in it; read: what its review is to read, once
+    it is ending."""
 
     id: str
     agent: str
@@ -149,6 +152,8 @@ class Attempt:
     first: str  # the id of attempt 1
     status: str = "open"
     log: list[Change] = field(default_factory=list)
+    heard: list[str] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
 
     def where(self, scope: str) -> Where | None:
         """Where this turn saves a record of the scope; None where it has no id for it."""

@@ -16,6 +16,7 @@ from .door import Door, Reply
 from .faults import KINDS, Armed
 from .records import Attempt, Config, Rec
 from .reference import Memory
+from .reviews import Unread
 from .stage import Stage
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class Run:
     def __init__(self, stage: Stage, seed: str, *, often: float) -> None:
         self.stage, self.seed, self.often = stage, seed, often
         self.door, self.memory, self.random = Door(stage), Memory(), Random(seed)
+        self.unread = Unread()
         self.configs: dict[str, list[Config]] = {agent: [] for agent in AGENTS}
         self.attempts: list[Attempt] = []
         self.newest: dict[str, Attempt] = {}  # by the id of attempt 1
@@ -59,6 +61,11 @@ class Run:
         return [attempt for attempt in self.attempts if attempt.is_open(self.now)]
 
     @property
+    def ending(self) -> list[Attempt]:
+        """Oldest first."""
+        return sorted((one for one in self.attempts if one.status == "ending"), key=lambda attempt: attempt.id)
+
+    @property
     def ids(self) -> list[str]:
         """Of every record there is, was staged, or was forgotten; oldest first."""
         staged = [new.id for attempt in self.open for new in attempt.saved()]
@@ -84,7 +91,11 @@ class Run:
     def delete(self, resource: str, **options: Any) -> Reply:
         return self._under_faults(lambda: self.door.send("DELETE", resource, **options))
 
-    def _under_faults(self, call: Callable[[], Reply]) -> Reply:
+    def carry_out(self, agent: str, turn: str) -> None:
+        """The turn's review and its commit, as whoever works off the list of ending turns."""
+        self._under_faults(lambda: self.door.carry_out(agent, turn))
+
+    def _under_faults(self, call: Callable[[], T]) -> T:
         if self.chance(self.often):
             calls = self.random.randrange(MOST_CALLS_BEFORE_A_FAULT)
             self.stage.table.armed = Armed(self.one_of(KINDS), calls)

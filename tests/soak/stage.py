@@ -9,12 +9,10 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
-from turn_ends import AtOnce
 from world import FixedClock, SwitchedIndex, unindexed_keys
 
 from agent_memory.adapters.dynamodb import DynamoDBTable
 from agent_memory.adapters.opensearch import OpenSearchIndex
-from agent_memory.adapters.rule_reviewer import RuleReviewer
 from agent_memory.adapters.sqlite_index import SqliteIndex
 from agent_memory.adapters.sqlite_table import SqliteTable
 from agent_memory.domain.ports import Key, SearchIndex, Table
@@ -25,6 +23,7 @@ from agent_memory.store.keys import agent_of
 from agent_memory.store.records import Records
 
 from .faults import FaultyEmbedder, FaultyTable
+from .reviews import Left, Silent
 
 Opened = tuple[Table, SearchIndex, Callable[[], None]]  # and how to let go of them
 Open = Callable[[FaultyEmbedder], Opened]
@@ -36,6 +35,7 @@ class Stage(AbstractContextManager["Stage"]):
     def __init__(self, open: Open) -> None:
         self.clock = FixedClock()
         self.kills = 0
+        self.shown: list[list[str]] = []  # to the reviewer, what each call was shown; a test takes it out
         self._open = open
         self._embedder = FaultyEmbedder(dimensions=8)
         self._closing = ExitStack()
@@ -77,18 +77,16 @@ class Stage(AbstractContextManager["Stage"]):
         table, index, close = self._open(self._embedder)
         self._closing.callback(close)
         self.table, self.index = FaultyTable(table), SwitchedIndex(index)
-        ends = AtOnce()
         self.services: Services = services_of(
             self.table,
             self.index,
             self._embedder,
-            RuleReviewer(),
-            ends,
+            Silent(self.shown),
+            Left(),
             history_index=self.index,
             together=in_turn,
             clock=self.clock,
         )
-        ends.services = self.services
         self.go_down(index=self._down[0], embedder=self._down[1])
         use(Wired(self.services, "one machine"))
 

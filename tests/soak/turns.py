@@ -38,8 +38,9 @@ class Turns:
         agent, preview = run.one_of([AGENTS[0]] * 3 + [AGENTS[1]]), run.chance(OFTEN_PREVIEW)
         version = run.one_of(range(len(run.configs[agent]))) + 1
         body = {f"{name}_id": id for name, id in ids.items()} | {"agent_version": version, "preview": preview}
-        made = _done(run.post("agents/{agent}/turns", body, agent=agent), 201)
-        return self._begun(made, agent, ids, preview, version, made["turn_id"])
+        said = self._said_something()
+        made = _done(run.post("agents/{agent}/turns", {**body, "messages": _messages(said)}, agent=agent), 201)
+        return self._begun(made, agent, ids, preview, version, made["turn_id"], said)
 
     def retry(self) -> None:
         """Of any attempt, over or not; the newest decides."""
@@ -51,8 +52,8 @@ class Turns:
         version = run.one_of(range(len(run.configs[named.agent]))) + 1
         body = {"retry_of": named.id, "agent_version": version}
         reply = run.post("agents/{agent}/turns", body, agent=named.agent)
-        if newest.status == "committed":
-            expect((reply.status, reply.code), (409, "not_retryable"), "a retry of a committed turn")
+        if newest.status in ("ending", "committed"):
+            expect((reply.status, reply.code), (409, "not_retryable"), f"a retry of a turn that is {newest.status}")
             return run.say(f"retry {run.name(named.id)}: refused")
         made = _done(reply, 201)
         if was_open:
@@ -61,11 +62,20 @@ class Turns:
         return self._begun(made, named.agent, dict(named.ids), named.preview, version, named.first)
 
     def _begun(
-        self, made: dict[str, Any], agent: str, ids: dict[str, str | None], preview: bool, version: int, first: str
+        self,
+        made: dict[str, Any],
+        agent: str,
+        ids: dict[str, str | None],
+        preview: bool,
+        version: int,
+        first: str,
+        said: Sequence[str] = (),
     ) -> None:
         run, config = self.run, self.run.configs[agent][version - 1]
         expect(made["preview"], preview, "whether the turn is preview")
-        attempt = Attempt(made["turn_id"], agent, ids, preview, config, run.now + OPEN_FOR, first)
+        ending = [one.id for one in run.ending if (one.agent, one.ids["session"]) == (agent, ids["session"])]
+        expect(run.name_all(made["still_ending"]), run.name_all(ending), "turns of the session that are still ending")
+        attempt = Attempt(made["turn_id"], agent, ids, preview, config, run.now + OPEN_FOR, first, heard=[*said])
         run.attempts.append(attempt)
         run.newest[first] = attempt
         run.say(f"begin {run.name(attempt.id)} {agent} v{version}{' preview' * preview} {ids}")
@@ -143,9 +153,9 @@ class Turns:
             expect(view["id"], before.id, "what was deleted")
         attempt.log.append(Removing(before.id, before.status == "ACTIVE", instead))
 
-    def tool(self, attempt: Attempt, tool: str, input: dict[str, Any]) -> Reply:
+    def tool(self, attempt: Attempt, tool: str, input: dict[str, Any], *, status: int = 200) -> Reply:
         reply = self.run.post(f"{TURN}/tools/{{tool}}", {"input": input}, tool=tool, **path_of(attempt))
-        _done(reply, 200)
+        _done(reply, status)
         self.run.counts[f"{tool}: {reply.code or 'done'}{' in preview' * attempt.preview}"] += 1
         return reply
 
@@ -181,15 +191,44 @@ class Turns:
         if not busy and run.chance(0.8):
             return self.add()
         attempt = run.one_of(busy or run.open)
-        ended = self._end(attempt, "completed")
+        said = self._said_something()
+        attempt.heard += said
+        ended = self._end(attempt, "completed", said)
+        review = run.unread.claim(attempt)
+        expect(ended["status"], "ending" if review == "done" else "committed", "the turn")
+        expect(self._end(attempt, "completed", ["Not taken."]), ended, "an end that is told twice")
+        if review != "done":
+            return self._committed(attempt, ended, review)
+        attempt.status = "ending"
+        run.counts["turns that end first"] += 1
+        run.say(f"end {run.name(attempt.id)}")
+        return self.settle() if run.chance(0.5) else None
+
+    def settle(self) -> None:
+        """One of the turns that are ending is reviewed, and commits."""
+        run = self.run
+        listed = [turn for _, turn in run.stage.services.turns.all_ending(limit=100)]
+        expect(run.name_all(listed), run.name_all(attempt.id for attempt in run.ending), "turns that are ending")
+        if not run.ending:
+            return self.commit()
+        attempt = run.one_of(run.ending)
+        refused = self.tool(attempt, "search_memory", {}, status=409)
+        expect(refused.code, "turn_not_open", "a call of a turn that is ending")
+        run.carry_out(attempt.agent, attempt.id)
+        shown, run.stage.shown[:] = [*run.stage.shown], []
+        assert shown, "its review was shown nothing"
+        assert all(one == attempt.read for one in shown), f"a review was shown {shown}, the rules say {attempt.read}"
+        return self._committed(attempt, self.state(attempt), "done")
+
+    def _committed(self, attempt: Attempt, ended: dict[str, Any], review: str) -> None:
+        run = self.run
         unpinned = {told["id"] for told in ended["conflicts"] if told["change"] == "pin"}
         expect(unpinned, run.memory.unpinned(attempt, run.now), "pins without room")
         played = run.memory.commit(attempt, run.now, unpinned)
         run.say(f"commit {run.name(attempt.id)}: {[(c[0], run.name(c[1]), c[3]) for c in played.conflicts]}")
         self._check_commit(ended, played)
-        expect(self._end(attempt, "completed"), ended, "an end that is told twice")
+        expect(ended["review"]["status"], review, "the review")
         self._count(played, len(unpinned))
-        return None
 
     def _check_commit(self, ended: dict[str, Any], played: Played) -> None:
         run = self.run
@@ -225,8 +264,16 @@ class Turns:
         run.say(f"roll back {run.name(attempt.id)}")
         return self._over(attempt)
 
-    def _end(self, attempt: Attempt, outcome: str) -> dict[str, Any]:
-        return _done(self.run.post(f"{TURN}/end", {"outcome": outcome}, **path_of(attempt)), 200)
+    def _end(self, attempt: Attempt, outcome: str, said: Sequence[str] = ()) -> dict[str, Any]:
+        body = {"outcome": outcome, "messages": _messages(said)}
+        reply = self.run.post(f"{TURN}/end", body, **path_of(attempt))
+        return _done(reply, 202 if reply.body.get("status") == "ending" else 200)
+
+    def _said_something(self) -> list[str]:
+        """Or nothing; never the same twice."""
+        said = [f"Message {self.run.counts['messages'] + 1}."] if self.run.chance(0.4) else []
+        self.run.counts["messages"] += len(said)
+        return said
 
     def _over(self, attempt: Attempt) -> None:
         """It left nothing."""
@@ -258,6 +305,10 @@ def input_of(said: Said, **more: Any) -> dict[str, Any]:
         "expires_at": said.expires_at,
     }
     return {name: value for name, value in (given | more).items() if value not in (None, [])}
+
+
+def _messages(said: Sequence[str]) -> list[dict[str, str]]:
+    return [{"role": "user", "text": text} for text in said]
 
 
 def _told(said: Said) -> str:
