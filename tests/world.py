@@ -249,7 +249,8 @@ def in_aws(client: Any, opensearch_url: str, embedder: Embedder | None = None) -
     node = connect(opensearch_url)
     aliases = [f"{name}-{uuid4().hex[:12]}" for name in ("memories", "history")]
     index, past = (
-        OpenSearchIndex(node, alias, model=embedder.model, dimensions=embedder.dimensions) for alias in aliases
+        OpenSearchIndex(node, alias, model=embedder.model, dimensions=embedder.dimensions, search_timeout_s=30)
+        for alias in aliases
     )
     index.ensure()
     past.ensure()
