@@ -62,7 +62,8 @@ def end(
             return Ended(_standing(services, turn, outcome), by_this_call=False)
         if turn.messages + len(messages) > MAX_MESSAGES:
             raise full()
-        events = message_events(services, messages, configuration(services, turn).config)
+        entered = Entered(turn, configuration(services, turn).config, first=turn.sequence + 1)
+        events = message_events(services, messages, entered.config)
         ended = replace(
             turn,
             sequence=turn.sequence + len(events),
@@ -71,7 +72,7 @@ def end(
         )
         try:
             if outcome == "completed":
-                ended = _complete(services, turn, ended, events, also)
+                ended = _complete(services, entered, ended, events, also)
             else:
                 ended = _roll_back(services, turn, ended, events, error, also)
         except ConditionFailed:
@@ -100,13 +101,15 @@ def _standing(services: Services, turn: Turn, outcome: Outcome) -> Turn:
     raise Conflict(f"The turn was ended as {turn.outcome} before.", code="outcome_differs")
 
 
-def _complete(services: Services, turn: Turn, ended: Turn, messages: list[dict[str, Any]], also: Also[Turn]) -> Turn:
-    entered = Entered(turn, configuration(services, turn).config, first=turn.sequence + 1)
-    claimed = claim(services, entered.config, ended)
+def _complete(
+    services: Services, entered: Entered, ended: Turn, messages: list[dict[str, Any]], also: Also[Turn]
+) -> Turn:
+    claimed, view = services.together(
+        lambda: claim(services, entered.config, ended), lambda: staged_view(services, entered)
+    )
     ended = replace(ended, review=claimed.review)
-    view = staged_view(services, entered)
     if claimed.review.status is ReviewStatus.PENDING:
-        said = services.turns.messages(turn, turn.sequence + 1, messages)
+        said = services.turns.messages(entered.turn, entered.first, messages)
         return end_first(services, entered, ended, view, said, claims=claimed.writes, also=also)
     left = without_changed(services, entered, view, ended.review, at=written(services.clock.now()))
     return write_commit(services, entered, ended, left, messages, also)
