@@ -127,7 +127,8 @@ def test_an_index_that_was_wiped_is_built_again_by_itself_or_by_command(serve: M
                 file.write_bytes(b"this is no database " * 500)
         if wipe == "rebuild":
             rebuilt = run("reindex", "--data", str(server.folder), *server.flags[1:])
-            assert (rebuilt.returncode, rebuilt.stdout) == (0, f"The index holds {len(kept)} records.\n")
+            told = f"The index holds {len(kept)} records.\nThe index holds 0 turns.\n"
+            assert (rebuilt.returncode, rebuilt.stdout) == (0, told)
         server.start()
         recalled = server.recall(agent, "depot gate")  # while it is being built, from the store
         assert degraded(recalled) in (None, "index_down")

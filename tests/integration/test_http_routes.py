@@ -138,7 +138,7 @@ def test_the_status_tells_what_is_built_and_how_the_index_stands(api: Api, editi
     status = shaped("get_status", api.get("/v1/status"))
     assert status["embedder"] == {"model": "hash", "dimensions": 64, "min_score": 0.5, "near_score": 0.583}
     assert status["reviewer"] == {"kind": "rules", "model": "rules"}
-    assert [name for name, part in status["parts"].items() if part["built"]] == ["sweep", "decay"]
+    assert [name for name, part in status["parts"].items() if part["built"]] == ["review", "sweep", "decay"]
     assert status["parts"]["sweep"] == {"built": True, "wired": True, "last_run_at": None}
     ok(api.post("/v1/dev/index", {"state": "paused"}))
     api.remember(agent, "The depot closes at noon.")

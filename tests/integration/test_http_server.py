@@ -198,7 +198,7 @@ def test_an_index_that_is_lost_is_built_again_from_the_table(server: Server) -> 
     for file in server.folder.glob("index-*.sqlite"):
         file.write_bytes(b"this is no database " * 500)
     rebuilt = run("reindex", "--data", str(server.folder))
-    assert (rebuilt.returncode, rebuilt.stdout.strip()) == (0, "The index holds 1 records.")
+    assert (rebuilt.returncode, rebuilt.stdout.strip()) == (0, "The index holds 1 records.\nThe index holds 0 turns.")
     server.start()
     assert server.found("a", "depot") == [saved]
 

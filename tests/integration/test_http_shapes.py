@@ -3,11 +3,15 @@ against the shapes that the OpenAPI document promises."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 import pytest
-from http_api import Api, TurnOverHttp, ok, problem
+from http_api import Api, TurnOverHttp, ok, problem, running
 
+from agent_memory.adapters.rule_reviewer import RuleReviewer
+from agent_memory.domain.ports import Said
+from agent_memory.local.edition import Edition
 from agent_memory.runtime.openapi import document
 from agent_memory.runtime.record_shapes import ToolAnswer
 from agent_memory.runtime.requests import EventType
@@ -18,6 +22,20 @@ from agent_memory.runtime.transcript_shapes import ExecutionShape, Transcript
 PINNED = {"max_tokens": 60}
 SHORT = {"max_tokens": 100, "max_item_tokens": 100}
 LONG = "A story of keys that is told at length. " * 12
+
+
+class Mumbling(RuleReviewer):
+    """One whose answer nobody can read where somebody mumbled."""
+
+    def propose(self, asked: Mapping[str, Any], correction: Any = None) -> Said:
+        mumbled = any(message["text"] == MUMBLED["text"] for message in asked["messages"])
+        return Said("Mumble.", 1, 1) if mumbled else super().propose(asked, correction)
+
+
+@pytest.fixture(scope="module")
+def edition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edition]:
+    with running(tmp_path_factory.mktemp("data"), reviewer=Mumbling()) as edition:
+        yield edition
 
 
 @pytest.fixture
@@ -54,7 +72,10 @@ def test_each_type_of_event_has_its_shape(api: Api, agent: str) -> None:
     ok(api.post(f"{turn.path}/judgements", {"verdict": "rejected", "feedback": "Too slow."}), 201)
     turn.end("failed")
 
-    found = [*events_of(api, other), *events_of(api, turn)]
+    learned = api.begin(agent, messages=[{"role": "user", "text": "Please remember that invoices are sent by post."}])
+    learned.end()
+
+    found = [event for each in (other, turn, learned) for event in events_of(api, each)]
     assert {event["type"] for event in found} == set(get_args(EventType))
     for event in found:
         if event["type"] == "execution":
@@ -148,7 +169,9 @@ def test_each_route_answers_as_the_document_promises(api: Api) -> None:
     saved, proposed = (answer["output"]["memories"][0]["id"] for answer in called)
     held("recall", {"query": "brief", "explain": True}, agent=agent, turn=turn)
     held("judge_turn", {"verdict": "accepted"}, agent=agent, turn=turn)
-    held("end_turn", {"outcome": "completed"}, agent=agent, turn=turn)
+    held("end_turn", {"outcome": "completed", "messages": [MUMBLED]}, agent=agent, turn=turn)
+    held("get_turn", agent=agent, turn=turn, wait="25")
+    held("review_turn", agent=agent, turn=turn)
     for operation in ("get_turn", "get_transcript"):
         held(operation, agent=agent, turn=turn)
     held("get_execution", agent=agent, id=called[0]["tool_execution_id"])
@@ -174,4 +197,5 @@ def test_each_route_answers_as_the_document_promises(api: Api) -> None:
     assert held.seen == {route.operation for route in ROUTES}
 
 
+MUMBLED = {"role": "user", "text": "Mumble, mumble."}
 PROPOSAL = {"summary": "Refunds need a receipt.", "kind": "constraint", "scope": "platform"}

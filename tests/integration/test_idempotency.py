@@ -355,7 +355,8 @@ def test_unavailable_is_not_kept(api: Api, edition: Edition, turn: TurnOverHttp,
 
 
 @pytest.mark.rule("IF-2", "TU-1")
-def test_a_commit_whose_answer_was_lost_is_found(api: Api, turn: TurnOverHttp) -> None:
+def test_a_commit_whose_answer_was_lost_is_found(api: Api) -> None:
+    turn = api.begin(api.configure(memory={"extraction": {"every": {"messages": 1000}}}))  # the call itself commits
     turn.add("The depot closes early on Fridays.")
     ok(api.post("/v1/dev/faults", {"commit_answer_lost": 1}))
     problem(keyed(api, f"{turn.path}/end", {"outcome": "completed"} | SAID), 503, "unavailable")
