@@ -155,7 +155,7 @@ def test_another_model_gets_an_index_of_its_own_and_until_then_commits_wait(aws,
 def command(aws, index, monkeypatch):
     """`agent-memory` with the deployment of the test."""
     monkeypatch.setenv(settings.MEMORY_TABLE, "Memory")
-    wiring.use(wiring.Wired(aws.services, "aws", lambda: index))
+    wiring.use(wiring.Wired(aws.services, "aws", lambda: index, lambda: aws.services.history_index.inner))
     yield lambda *words: CliRunner().invoke(main, words)
     wiring.use(None)
 
