@@ -84,10 +84,16 @@ def decided(turn: WorldTurn) -> list[tuple[str, str]]:
     return [(e["decision"], e["reason"]) for e in turn.transcript("review") if "decision" in e]
 
 
-def active(world: World, agent: str) -> list[str]:
-    """The summaries of what the agent has, live and preview, oldest first."""
+def records(world: World, agent: str) -> list[dict[str, Any]]:
+    """What the agent has, live and preview, oldest first."""
     page = list_memories(world.services, agent, Filters(statuses=("ACTIVE",)), limit=RECORDS)
-    return [record["summary"] for record in page["memories"]][::-1]
+    found: list[dict[str, Any]] = page["memories"][::-1]
+    return found
+
+
+def active(world: World, agent: str) -> list[str]:
+    """The summaries of these."""
+    return [record["summary"] for record in records(world, agent)]
 
 
 def record(world: World, agent: str | None, id: str) -> dict[str, Any]:

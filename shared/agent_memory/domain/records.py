@@ -9,12 +9,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from .scopes import Place
 from .times import instant, written
+
+CONFIRMED_FREELY = 50  # versions; with more of them a record is confirmed once a day: all lie in its item of 400 KB
 
 
 class Status(StrEnum):
@@ -98,6 +100,11 @@ class Record:
         """The record with one more version."""
         version = Version(self.version + 1, status, written(at), dict(by), replaced_by, self.newest.confirmed_at)
         return replace(self, versions=(*self.versions, version), stamp=next_stamp(self.stamp, at))
+
+    def is_to_confirm(self, now: datetime) -> bool:
+        """Whether it is worth a version that it was told again, which somebody may do in every turn."""
+        last = instant(self.newest.confirmed_at or self.created_at)
+        return self.version < CONFIRMED_FREELY or now - last >= timedelta(days=1)
 
     def confirmed(self, *, at: datetime, by: Mapping[str, Any]) -> Record:
         """The record with one more version, which says that it was told again."""

@@ -17,6 +17,7 @@ MAX_MESSAGES = 2000  # of one turn (IF-7)
 OPEN_FOR = timedelta(hours=24)  # then a turn that was left open is rolled back (TU-5)
 MAX_CHANGES = 25  # of one turn (TU-5): 25 × 3 actions + 12 fit one transaction
 MAX_TOOL_CHANGES = 15  # of these; the rest is the review's
+MAX_CONFIRMED = 25  # records that its review finds told again (UP-1)
 
 
 class TurnStatus(StrEnum):
@@ -49,10 +50,10 @@ class Review:
     """What became of the turn's review; the counts are of its decisions. A review is pending until what it has decided
     is committed.
 
-    claimed: whose messages it has to read yet, oldest first, no other review reads them meanwhile. due: whether
-    messages were due; else it is about lessons alone. has_lessons, has_read: whether it is done with lessons, and with
-    all. begun_at: when it was. tries: how often it was begun anew after it had failed. retaken: whether it has looked
-    again at decisions whose target had changed."""
+    claimed: whose messages it has to read yet, oldest first, no other review reads them meanwhile. due: whether its own
+    messages were; else they wait for a later one. has_lessons, has_read: whether it is done with lessons, and with all.
+    moved_at: when it was begun, or last came on. tries: how often it was begun anew after it had failed. retaken:
+    whether it has looked again at decisions whose target had changed."""
 
     status: ReviewStatus = ReviewStatus.NONE
     added: int = 0
@@ -64,7 +65,7 @@ class Review:
     due: bool = False
     has_lessons: bool = False
     has_read: bool = False
-    begun_at: str | None = None
+    moved_at: str | None = None
     tries: int = 0
     retaken: bool = False
 
@@ -104,6 +105,7 @@ class Turn:
     rejections: int = 0  # of all attempts: what a review learns from
     review: Review = Review()
     lessons: int = 0
+    changes: int = 0  # that its commits have made
     history_events: int = 0
     memories: Sequence[dict[str, Any]] = ()
     conflicts: Sequence[dict[str, Any]] = ()
@@ -179,7 +181,7 @@ def answer(turn: Turn, memories: Iterable[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-_HIDDEN = {"first_turn_id", "error", "outcome", "sequence", "messages", "said", "rejections"}
+_HIDDEN = {"first_turn_id", "error", "outcome", "sequence", "messages", "said", "rejections", "changes"}
 _HIDDEN |= {"commits_before", "replays_preview"}
 _COMPOSED = {"status", "memories", "review", "conflicts"}
 _SHOWN = [field.name for field in fields(Turn) if field.name not in _HIDDEN | _COMPOSED]

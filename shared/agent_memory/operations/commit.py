@@ -81,11 +81,28 @@ def write_commit(
 ) -> Turn:
     """entered: the turn as it stands. ended: with its last `messages` counted, and what its review came to. left: what
     it changes. Raises `ConditionFailed`. Where messages of many chunks meet many changes they do not fit one
-    transaction (DynamoDB takes a hundred actions and 4 MB): then the turn is ending first, with its messages, and
-    commits in a second."""
+    transaction (DynamoDB takes a hundred actions and 4 MB), and where a message is still on its way the history cannot
+    be told yet: then the turn is ending first, with its messages, and commits in a second."""
+    turn, turns = entered.turn, services.turns
+    said = turns.messages(turn, entered.first, messages)
+    kept = _kept(services, entered, messages)
+    writes, committed = _commit(services, entered, ended, left, kept or Kept(), also)
+    if turn.status is TurnStatus.OPEN and (kept is None or _is_too_much(writes, said)):
+        ending = end_first(services, entered, ended, left.view, said)
+        return write_commit(services, Entered(ending, entered.config, ending.sequence + 1), ending, left, also=also)
+    turns.transact([*writes, *said])
+    forgotten = services.records.forget(left.dropped, services.embedder.model)
+    services.together(
+        lambda: turns.write([*turns.forget_staged(turn, len(left.view.log)), *forgotten]),
+        lambda: turns.keep_seen(turn),
+    )
+    return committed
+
+
+def _commit(
+    services: Services, entered: Entered, ended: Turn, left: Left, kept: Kept, also: Also[Turn]
+) -> tuple[list[Write], Turn]:
     turn, turns, now, view = entered.turn, services.turns, services.clock.now(), left.view
-    said = turns.messages(turn, turn.sequence + 1, messages)
-    kept = _kept(services, entered, messages, now)
     ended = replace(ended, history_events=ended.history_events + kept.events)
     events = [*left.events, *_events(ended, view, at=written(now))]
     committed = _committed(ended, view, now, events)
@@ -94,27 +111,18 @@ def write_commit(
         *([turns.closed(turn.turn_id)] if turn.status is TurnStatus.OPEN else []),
         *turns.no_longer_ending(turn),
         turns.nothing_staged_behind(turn, len(view.log)),
-        *turns.events(turn, ended.sequence + 1, events),
+        *turns.long_events(turn, ended.sequence + 1, events),
         *leave_unread(services, entered.config, ended),
         *commit_writes(view.settled, view.fingerprints, services.ids.new(now)),
         *kept.writes,
         *also(committed),
     ]
-    if len(writes) + len(said) > MAX_ACTIONS or _bytes(said) > _MESSAGES_BESIDE:
-        ending = end_first(services, entered, ended, view, said)
-        later = replace(entered, turn=ending, first=ending.sequence + 1)
-        return write_commit(services, later, ending, left, also=also)
-    turns.transact([*writes, *said])
-    services.together(
-        lambda: turns.write(
-            [
-                *turns.forget_staged(turn, len(view.log)),
-                *services.records.forget(left.dropped, services.embedder.model),
-            ]
-        ),
-        lambda: turns.keep_seen(turn),
-    )
-    return committed
+    return writes, committed
+
+
+def _is_too_much(writes: Sequence[Write], said: Sequence[Put]) -> bool:
+    bytes_said = sum(len(put.item["packed"]) for put in said)
+    return bool(said) and (len(writes) + len(said) > MAX_ACTIONS or bytes_said > _MESSAGES_BESIDE)
 
 
 def end_first(
@@ -142,14 +150,17 @@ def end_first(
     return ending
 
 
-def _kept(services: Services, entered: Entered, coming: Sequence[dict[str, Any]], now: datetime) -> Kept:
-    """What the session's history gains, once: of a turn that was committed before it has it already."""
+def _kept(services: Services, entered: Entered, coming: Sequence[dict[str, Any]]) -> Kept | None:
+    """What the session's history gains, once: of a turn that was committed before it has it already. None where a
+    message has entered the turn and is not there yet."""
     turn = entered.turn
     if entered.config.history is None or turn.status is TurnStatus.COMMITTED:
         return Kept()
     before = services.turns.messages_of(turn.agent_id, turn.turn_id) if turn.messages else []
-    numbered = [{"sequence": n, **message} for n, message in enumerate(coming, turn.sequence + 1)]
-    return kept_of(services, turn, entered.config, [*before, *numbered], now=now)
+    if turn.status is TurnStatus.OPEN and len(before) < turn.messages:
+        return None
+    numbered = [{"sequence": n, **message} for n, message in enumerate(coming, entered.first)]
+    return kept_of(services, turn, entered.config, [*before, *numbered], now=services.clock.now())
 
 
 def _committed(ended: Turn, view: View, now: datetime, events: Sequence[dict[str, Any]]) -> Turn:
@@ -164,6 +175,7 @@ def _committed(ended: Turn, view: View, now: datetime, events: Sequence[dict[str
         committed_at=at if is_first else ended.committed_at,
         sequence=ended.sequence + len(events),
         review=_done(ended.review),
+        changes=ended.changes + view.changes,
         memories=[*(ended.memories if not is_first else ()), *settled.memories()],
         conflicts=[*ended.conflicts, *settled.conflicts],
     )
@@ -190,7 +202,3 @@ def _events(ended: Turn, view: View, *, at: str) -> list[dict[str, Any]]:
     memories = [{"id": m["id"], "version": m["version"]} for m in settled.memories()]
     committed = {"type": "turn.committed", "at": at, "memories": memories, "history_events": ended.history_events}
     return [*told, *conflicts, *unpinned, committed]
-
-
-def _bytes(said: Sequence[Put]) -> int:
-    return sum(len(put.item["packed"]) for put in said)

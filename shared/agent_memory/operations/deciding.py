@@ -6,6 +6,7 @@ The door is that of the tools (`save`): what it refuses a tool, a review skips, 
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -32,13 +33,13 @@ from agent_memory.domain.reviewing.decisions import (
 )
 from agent_memory.domain.reviewing.same import folded
 from agent_memory.domain.reviewing.taking_over import taken_over
-from agent_memory.domain.scopes import Scope, place_for_new
+from agent_memory.domain.scopes import Place, Scope, place_for_new
 from agent_memory.domain.staging import Confirm, Hide, Save, Settled, Staged
 from agent_memory.domain.text import has_refused
 from agent_memory.domain.times import written
 from agent_memory.domain.tool_inputs import AddMemory
 from agent_memory.domain.tools import savable_scopes
-from agent_memory.domain.turns import MAX_CHANGES
+from agent_memory.domain.turns import MAX_CHANGES, MAX_CONFIRMED
 
 from .asking import Asking
 from .embed import embed_record
@@ -47,8 +48,9 @@ from .neighbours import Neighbourhood, Proposed, neighbours
 from .new_record import new_record
 from .save import meeting, removal
 from .services import Services
-from .staged import View, view_of
+from .staged import MOST_ACTIONS, View, view_of
 
+MOST_TOLD_BYTES = 1_000_000  # of candidates in the transcript: what is staged beside them takes up to two of 4 MB
 MOST = 2 * MAX_CHANGES  # proposals that are compared: each with five neighbours, that is some 100,000 characters
 
 
@@ -87,6 +89,8 @@ def decide(
 ) -> Decided:
     """At most one call of the model, and one correction. view: of the turn, where it is not what is staged. Raises
     `EmbedderUnavailable`, `ReviewerUnavailable`, `Unreadable`."""
+    if not proposals:
+        return Decided()  # as of most turns: nothing is read
     placed, skipped = _placed(entered, proposals)
     near = neighbours(services, entered, list(placed.values()), view)
     asking.embedded(near.usage)
@@ -115,12 +119,19 @@ def _placed(entered: Entered, proposals: Sequence[Proposal]) -> tuple[dict[int, 
             skipped[proposal.number] = Skip(decisions.SAME)
         else:
             said.add(text)
-            try:
-                place = place_for_new(entered.turn.ids, savable_scopes(entered.config), candidate.scope)
+            place = _place(entered, candidate)
+            if place or candidate.retracts:
                 placed[proposal.number] = Proposed(candidate, place)
-            except ToolRefused:
+            else:
                 skipped[proposal.number] = Skip(decisions.NO_ID)
     return placed, skipped
+
+
+def _place(entered: Entered, candidate: Candidate) -> Place | None:
+    try:
+        return place_for_new(entered.turn.ids, savable_scopes(entered.config), candidate.scope)
+    except ToolRefused:
+        return None
 
 
 def _compared(placed: dict[int, Proposed], near: Neighbourhood) -> dict[int, Compared]:
@@ -148,7 +159,9 @@ class _CarryingOut:
         self.known, self.view = near.records, near.view
         self.by = entered.turn.writer()
         self.decided = Decided(len(near.view.log))
+        self._told_before = sum(isinstance(change, Confirm) for change in near.view.log)
         self._confirmed: set[str] = set()
+        self._told_bytes = 0
 
     def carry_out(self, proposal: Proposal, decision: Decision, compared: Compared) -> None:
         try:
@@ -184,7 +197,7 @@ class _CarryingOut:
         if target:
             self._check_target(target, record)
         places = {target.id: target.place} if target else {}
-        draft = Save(record, places, request.expires_at, decided=proposal.kept())
+        draft = Save(record, places, request.expires_at, decided=proposal.kept() if target else None)
         try:
             save, _ = meeting(self.services, self.entered, self.view, draft)
         except ToolRefused as refused:
@@ -216,17 +229,21 @@ class _CarryingOut:
         """What is told again is confirmed, where the agent writes: it is younger from then on (UP-1)."""
         if known is None or known.id in self._confirmed | set(self.view.settled.after):
             return
+        if not known.is_to_confirm(self.services.clock.now()):
+            return
         is_own_mode = known.preview == self.entered.turn.preview
         is_touched = known.place in self.entered.writable and known.place.scope is not Scope.PLATFORM
-        has_room = len(self.decided.changes) < MAX_CHANGES
+        has_room = self._told_before + len(self._confirmed) < MAX_CONFIRMED
         if is_own_mode and is_touched and has_room and not self.entered.is_broader(known):
             self._confirmed.add(known.id)
             self.decided.changes.append(Confirm(known.id, known.place, self.by))
 
     def _stage(self, change: Staged) -> None:
-        if self.view.changes + change.changes > MAX_CHANGES:
+        if self.entered.turn.changes + self.view.changes + change.changes > MAX_CHANGES:
             raise ToolRefused(decisions.TURN_FULL, "The turn takes no more changes.")
         view = view_of(self.services, self.entered, [*self.view.log, change], self.view.settled.standing)
+        if view.actions - self._told_before > MOST_ACTIONS:  # confirmations of earlier windows give way to it
+            raise ToolRefused(decisions.TURN_FULL, "One transaction takes no more of them.")
         self._check_protected(view.settled)
         self.view = view
         self.decided.changes.append(change)
@@ -237,7 +254,8 @@ class _CarryingOut:
 
     def _check_there(self, target: Record) -> None:
         """An earlier decision may have taken it away; what others change meanwhile the commit finds."""
-        if target.id in self.view.settled.gone:
+        stands = self.view.settled.after.get(target.id, target)
+        if target.id in self.view.settled.gone or stands.status is not Status.ACTIVE:
             raise ToolRefused("not_active", "Another decision has taken it away.")
 
     def _check_target(self, target: Record, new: Record) -> None:
@@ -253,16 +271,13 @@ class _CarryingOut:
                 raise ToolRefused(decisions.PROTECTED, "A review takes no constraint and no platform record away.")
 
     def _tell(self, proposal: Proposal, decision: Decision, near: Sequence[Neighbour]) -> None:
-        candidate = proposal.candidate
         name = type(decision).__name__.lower()
         self.decided.counts[_COUNTED[name]] += 1
-        is_refused = decision == Skip(decisions.GATE)
-        told = {"length": len(candidate.summary)} if is_refused else {"candidate": candidate.as_json()}
         self.decided.events.append(
             {
                 "type": "review",
                 "at": written(self.services.clock.now()),
-                **told,
+                **self._shown(proposal.candidate, decision),
                 "source": proposal.source,
                 "decision": name,
                 "memory_id": getattr(decision, "memory_id", None),
@@ -270,6 +285,14 @@ class _CarryingOut:
                 "neighbours": [{"id": one.id, "version": one.version, "cosine": one.cosine} for one in near],
             }
         )
+
+    def _shown(self, candidate: Candidate, decision: Decision) -> dict[str, Any]:
+        """Of one that is refused, and of those for which a transaction has no room, how long it is (EX-7)."""
+        as_json = candidate.as_json()
+        self._told_bytes += len(json.dumps(as_json, ensure_ascii=False).encode())
+        if decision == Skip(decisions.GATE) or self._told_bytes > MOST_TOLD_BYTES:
+            return {"length": len(candidate.summary)}
+        return {"candidate": as_json}
 
 
 def _taken_away(settled: Settled) -> set[str]:

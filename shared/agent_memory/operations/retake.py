@@ -11,12 +11,12 @@ from typing import Any
 
 from agent_memory.domain.records import Record
 from agent_memory.domain.reviewing.decisions import TARGET_CHANGED
-from agent_memory.domain.staging import Dropped, Hide, Remove, Save, Staged
+from agent_memory.domain.staging import Confirm, Dropped, Hide, Remove, Save, Staged
 from agent_memory.domain.turns import Review
 
 from .enter import Entered
 from .services import Services
-from .staged import View, view_of
+from .staged import MOST_ACTIONS, View, view_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def changed_targets(view: View) -> list[int]:
 
 def without_changed(services: Services, entered: Entered, view: View, review: Review, *, at: str) -> Left:
     """Goes on while one that is left out changes what another met."""
-    left = Left(view, review)
+    left = Left(_fitting(services, entered, view), review)
     while changed := changed_targets(left.view):
         taken_back = [left.view.log[n] for n in changed]
         log = [Dropped() if n in changed else change for n, change in enumerate(left.view.log)]
@@ -49,6 +49,15 @@ def without_changed(services: Services, entered: Entered, view: View, review: Re
             [*left.dropped, *(change.record for change in taken_back if isinstance(change, Save | Hide))],
         )
     return left
+
+
+def _fitting(services: Services, entered: Entered, view: View) -> View:
+    """Confirmations give way to changes where one transaction has no room for all."""
+    confirming = [n for n, change in enumerate(view.log) if isinstance(change, Confirm)]
+    if not (left_out := confirming[-surplus:] if (surplus := view.actions - MOST_ACTIONS) > 0 else []):
+        return view
+    log = [Dropped() if n in left_out else change for n, change in enumerate(view.log)]
+    return view_of(services, entered, log, view.settled.standing)
 
 
 def fewer(review: Review, taken_back: Sequence[Staged]) -> Review:

@@ -144,12 +144,11 @@ class _Step:
         turns = self.services.turns
         events = [*self.asking.usage, *decided.events]
         counts = {name: getattr(after.review, name) + count for name, count in decided.counts.items()}
-        after = replace(after, sequence=self.turn.sequence + len(events), review=replace(after.review, **counts))
+        moved = replace(after.review, moved_at=written(self.services.clock.now()), **counts)
+        after = replace(after, sequence=self.turn.sequence + len(events), review=moved)
         staged = [turns.stage(self.turn, decided.behind + n, change) for n, change in enumerate(decided.changes, 1)]
-        told = turns.events(self.turn, self.entered.first, events) if events else []
-        turns.write(
-            decided.puts
-        )  # they lead to nothing before the commit, and there may be more than a transaction takes
+        told = turns.long_events(self.turn, self.entered.first, events)
+        turns.write(decided.puts)  # before the commit they lead to nothing; a transaction might not take so many
         try:
             turns.transact([turns.change(self.turn, after), *writes, *staged, *told])
         except ConditionFailed:

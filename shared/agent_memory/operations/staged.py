@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent_memory.domain.needs import needs
+from agent_memory.domain.ports import MAX_ACTIONS
 from agent_memory.domain.records import Record, fingerprint_of
 from agent_memory.domain.scopes import Place
 from agent_memory.domain.settling import Rules, settle
 from agent_memory.domain.staging import Change, Hidden, Save, Settled, Staged, Standing
+from agent_memory.store.commits import commit_writes
 
 from .enter import Entered
 from .services import Services
+
+MOST_ACTIONS = MAX_ACTIONS - 16  # of a commit, for records; the rest is for the turn, its transcript, lists and history
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,11 @@ class View:
     @property
     def changes(self) -> int:
         return sum(change.changes for change in self.log)
+
+    @property
+    def actions(self) -> int:
+        """How many of a transaction's actions its commit takes for records."""
+        return len(commit_writes(self.settled, self.fingerprints, commit_id="0"))
 
     def shows(self, record: Record, now: datetime) -> bool:
         """Whether a record is there for the turn: active, neither staged to go nor hidden by preview."""

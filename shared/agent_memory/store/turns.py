@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -19,6 +19,7 @@ from .packed_events import chunks, events_of, packed
 from .staged_items import staged_change, staged_item
 
 MAX_SEEN = 2000  # records of one conversation that were shown: 70 KB; what was shown longer ago counts as unseen
+_PAGE = 100  # rows of a list
 _TRIES = 16  # each lost try is another turn of the session that committed at the same time
 
 MAX_UNREVIEWED = (
@@ -128,10 +129,12 @@ class Turns:
         rows = self._table.query("execution", keys.session(ids).partition, prefix=keys.ENDING)
         return [row.key.sort.removeprefix(keys.ENDING) for row in rows]
 
-    def all_ending(self, *, limit: int) -> list[tuple[str, str]]:
-        """(agent, turn), oldest first."""
-        rows = self._table.query("execution", keys.ending_turn("").partition, limit=limit)
-        return [(row.item["agent_id"], row.key.sort) for row in rows]
+    def all_ending(self) -> Iterator[tuple[str, str]]:
+        """(agent, turn), oldest first, read a page at a time."""
+        after: str | None = None
+        while rows := self._table.query("execution", keys.ending_turn("").partition, after=after, limit=_PAGE):
+            yield from ((row.item["agent_id"], row.key.sort) for row in rows)
+            after = rows[-1].key.sort
 
     def longest_open(self, *, limit: int) -> list[tuple[str, str]]:
         """(agent, turn) of open turns, the oldest `limit` of each shard, oldest first."""
@@ -208,6 +211,10 @@ class Turns:
         put = Put(keys.events(turn.agent_id, turn.turn_id, first), {"packed": packed(events)})
         return [put, *call_rows(turn, first, events)]
 
+    def long_events(self, turn: Turn, first: int, events: Sequence[Mapping[str, Any]]) -> list[Put]:
+        """As `events`, of what no call is read by: in chunks."""
+        return [*_chunked(keys.events, turn, first, events), *call_rows(turn, first, events)]
+
     def events_of_call(self, agent_id: str, turn_id: str, first: int) -> list[dict[str, Any]]:
         """Those that were written together, in order."""
         key = keys.events(agent_id, turn_id, first)
@@ -216,10 +223,7 @@ class Turns:
 
     def messages(self, turn: Turn, first: int, messages: Sequence[Mapping[str, Any]]) -> list[Put]:
         """Messages with consecutive numbers from `first`, in chunks."""
-        puts: list[Put] = []
-        for chunk in chunks(messages):
-            puts.append(Put(keys.messages(turn.agent_id, turn.turn_id, first), {"packed": packed(chunk)}))
-            first += len(chunk)
+        puts = _chunked(keys.messages, turn, first, messages)
         if sum(len(put.item["packed"]) for put in puts) > MESSAGES_BYTES:
             raise TooLarge("These messages do not fit one call: send fewer at a time.")
         return puts
@@ -321,6 +325,16 @@ def _log(turn: Turn, number: int) -> Key:
 
 
 _LOG = 100  # entries: a turn makes 25 changes (TU-5), and each may be confirmed or dropped besides
+
+
+def _chunked(
+    key: Callable[[str, str, int], Key], turn: Turn, first: int, events: Sequence[Mapping[str, Any]]
+) -> list[Put]:
+    puts: list[Put] = []
+    for chunk in chunks(events):
+        puts.append(Put(key(turn.agent_id, turn.turn_id, first), {"packed": packed(chunk)}))
+        first += len(chunk)
+    return puts
 
 
 def _seen(item: Item | None) -> dict[str, int]:
