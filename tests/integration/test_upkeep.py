@@ -85,7 +85,7 @@ def test_records_without_vector_are_embedded_page_after_page(world, monkeypatch)
     monkeypatch.setattr(indexing, "PAGE", 2)
     with pytest.raises(EmbedderUnavailable):
         upkeep.embed_all(down.services, always)
-    time_left = iter([True, False])
+    time_left = iter([True, False, False])  # turns of the history come after the records
     assert upkeep.embed_all(world.services, lambda: next(time_left)) == 2
     assert upkeep.embed_all(world.services, always) == 3
     assert world.services.records.unembedded(limit=10) == {}
