@@ -32,10 +32,10 @@ MOST = 5  # near neighbours of one candidate (EX-2)
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A candidate, and where its record would lie."""
+    """A candidate, and where its record would lie; None of a retraction for which the turn has no such place."""
 
     candidate: Candidate
-    place: Place
+    place: Place | None
 
     @property
     def text(self) -> str:
@@ -126,7 +126,7 @@ def _holders(services: Services, entered: Entered, view: View, proposed: Sequenc
     now = services.clock.now()
     keyed = [
         [(place, one.candidate.memory_key) for place in dict.fromkeys([one.place, one.place.live])]
-        if one.candidate.memory_key
+        if one.candidate.memory_key and one.place
         else []
         for one in proposed
     ]
