@@ -27,6 +27,15 @@ def test_everything_native_in_the_layer_is_for_the_functions_processor(layer):
     assert all(path.read_bytes()[18:20] == b"\xb7\x00" for path in native)  # ELF's machine: AArch64
 
 
+def test_what_the_code_reads_beside_itself_is_in_the_bundle():
+    product = bundling.HOUSE / "shared" / "agent_memory"
+    folder = bundling.code("review") / "agent_memory"
+    data = {".json", ".md", ".toml", ".txt"}
+    beside = {path.relative_to(product) for path in product.rglob("*") if path.suffix in data}
+    assert {path.suffix for path in beside} == data
+    assert [path for path in sorted(beside) if not (folder / path).is_file()] == []
+
+
 @pytest.mark.parametrize("name", sorted(NEEDS))
 def test_a_functions_code_imports_without_the_one_machine_edition(name):
     folder = bundling.code(name)

@@ -40,7 +40,7 @@ def test_everything_that_connects_lies_in_the_network(own):
     assert len(own.the("AWS::OpenSearchService::Domain")["VPCOptions"]["SubnetIds"]) == 3
     assert all("VpcConfig" in function for function in own.of_type("AWS::Lambda::Function").values())
     services = [text(each["ServiceName"]) for each in own.of_type("AWS::EC2::VPCEndpoint").values()]
-    for name in (".dynamodb", ".s3", ".bedrock-runtime", ".xray"):
+    for name in (".dynamodb", ".s3", ".bedrock-runtime", ".states", ".xray"):
         assert any(service.endswith(name) for service in services)
     assert own.of_type("AWS::EC2::NatGateway") == {}
 
