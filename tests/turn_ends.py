@@ -15,7 +15,9 @@ class AtOnce:
         self.started: list[tuple[str, str, int, str]] = []
 
     def start(self, agent_id: str, turn_id: str, tries: int, again: str = "") -> None:
-        self.started.append((agent_id, turn_id, tries, again))
-        if not self.held:
+        told = (agent_id, turn_id, tries, again)
+        is_new = told not in self.started
+        self.started.append(told)
+        if is_new and not self.held:
             assert self.services is not None
             carry_out(self.services, agent_id, turn_id)

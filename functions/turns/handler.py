@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 
 from agent_memory.domain.turns import Turn, TurnStatus
 from agent_memory.operations.also import Also
@@ -50,9 +51,10 @@ def post_judgement(call: Call) -> Answer:
 
 def post_end(call: Call) -> Answer:
     """Kept of a call with a key is how the turn stood at its end. Waiting comes after it, for a repetition too."""
+    until = monotonic() + call.query_as(WaitQuery).wait
     answer = once(call, partial(_end, call), _ended)
-    wait_s = call.query_as(WaitQuery).wait
-    if answer.status != _ENDING or not wait_s:
+    wait_s = until - monotonic()
+    if answer.status != _ENDING or wait_s <= 0:
         return answer
     standing = settled(services(), find_turn(services(), call.agent, call.turn), wait_s)
     return replace(_ended(standing), headers=answer.headers)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from queue import Empty, Queue
 from threading import Event, Lock, Thread
 from time import monotonic
+from typing import NamedTuple
 
 from agent_memory.domain.errors import ReviewerUnavailable, Unavailable
 from agent_memory.domain.turns import Turn
@@ -24,8 +25,14 @@ THREADS = 4  # turns at once: a review mostly waits for its model
 TRIES = 3  # of a step of a review, each with the tries of the model's own client
 WAIT_S = 1.0  # before the second, twice as long before the third, each by half more or less
 LATER_S = 5.0  # before a turn is tried again whose commit the store did not take
-_LISTED = 1000  # turns that were cut off by the end of the process
+_BEFORE = -1  # in the place of a turn's tries, where an earlier process was told
 _LOOK_S = 0.5  # the longest that an idle thread takes to stop
+
+
+class Told(NamedTuple):
+    agent_id: str
+    turn_id: str
+    tries: int
 
 
 class _Stopped(Exception):
@@ -37,24 +44,25 @@ class TurnEndThreads:
 
     def __init__(self, services: Callable[[], Services]) -> None:
         self._services = services
-        self._told: Queue[tuple[str, str]] = Queue()
-        self._busy: set[tuple[str, str]] = set()  # told and not done: told once more they are not begun once more
+        self._told: Queue[Told] = Queue()
+        self._busy: set[Told] = set()  # told and not done: told once more they are not begun once more
         self._lock = Lock()
         self._stopping = Event()
         self._threads = [Thread(target=self._run, name=f"turn end {n}", daemon=True) for n in range(THREADS)]
 
     def start(self, agent_id: str, turn_id: str, tries: int, again: str = "") -> None:
         """As `TurnEnds`."""
+        told = Told(agent_id, turn_id, tries)
         with self._lock:
-            if (agent_id, turn_id) in self._busy:
+            if told in self._busy:
                 return
-            self._busy.add((agent_id, turn_id))
-        self._told.put((agent_id, turn_id))
+            self._busy.add(told)
+        self._told.put(told)
 
     def run(self) -> None:
         """Work from now on, first on what an earlier process did not come to the end of."""
-        for agent_id, turn_id in self._services().turns.all_ending(limit=_LISTED):
-            self.start(agent_id, turn_id, 0)
+        for agent_id, turn_id in self._services().turns.all_ending():
+            self.start(agent_id, turn_id, _BEFORE)
         for thread in self._threads:
             thread.start()
 
@@ -73,13 +81,13 @@ class TurnEndThreads:
                 told = self._told.get(timeout=_LOOK_S)
             except Empty:
                 continue
-            self._carry_out(*told)
+            self._carry_out(told)
 
-    def _carry_out(self, agent_id: str, turn_id: str) -> None:
-        is_done = True
+    def _carry_out(self, told: Told) -> None:
+        is_done, turn_id = True, told.turn_id
         try:
             services = self._services()
-            tell(services, carry_out(services, agent_id, turn_id, review=self._review))
+            tell(services, carry_out(services, told.agent_id, turn_id, review=self._review))
         except _Stopped:
             return
         except Unavailable as error:
@@ -88,10 +96,10 @@ class TurnEndThreads:
         except Exception as error:  # the loop of a queue: one turn must not end it; upkeep takes this one up again
             log.error("turn end failed", turn_id=turn_id, **log.where(error))
         if not is_done and not self._stopping.wait(LATER_S):
-            self._told.put((agent_id, turn_id))
+            self._told.put(told)
             return
         with self._lock:
-            self._busy.discard((agent_id, turn_id))
+            self._busy.discard(told)
 
     def _review(self, services: Services, agent_id: str, turn_id: str) -> Turn:
         for tried in range(1, TRIES + 1):

@@ -21,7 +21,9 @@ from agent_memory.store.turns import Unreviewed
 
 from .services import Services
 
-MAX_CLAIMED = 100  # turns of one review: 5 KB of the turn's item; what waits beyond them is the next one's
+MAX_CLAIMED = (
+    1000  # turns of one review, 50 KB of its turn's item: as many as `every` may let wait, of one message each
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ def claim(services: Services, config: AgentConfig, turn: Turn) -> Claim:
     said = turn.said + sum(one.said for one in waiting.turns)
     if is_due(config.memory.extraction.every, said):
         others, rest = waiting.turns[:MAX_CLAIMED], waiting.turns[MAX_CLAIMED:]
-        review = _begun(services, claimed=[*others, *_own(turn)], due=True)
+        own = [] if rest else _own(turn)  # in the order in which they were said: its own wait behind the rest
+        review = _begun(services, claimed=[*others, *own], due=not rest)
         return Claim(review, [services.turns.leave_unreviewed(turn.ids, waiting, rest)] if others else [])
     if turn.rejections:
         return Claim(_begun(services))
@@ -89,7 +92,7 @@ def _own_left(turn: Turn) -> list[Waiting]:
 
 
 def _begun(services: Services, **fields: Any) -> Review:
-    return Review(ReviewStatus.PENDING, begun_at=written(services.clock.now()), **fields)
+    return Review(ReviewStatus.PENDING, moved_at=written(services.clock.now()), **fields)
 
 
 def _begun_anew(services: Services, review: Review, claimed: Sequence[Waiting]) -> Review:

@@ -24,7 +24,7 @@ from .services import Services
 HasTime = Callable[[], bool]
 
 LATE = timedelta(minutes=5)  # for a commit to wait: the stream shows it within seconds, and tries again by itself
-STUCK = timedelta(minutes=30)  # for a review: one takes minutes, its tries included
+STUCK = timedelta(minutes=30)  # for a step of a review: one takes minutes, its tries included
 BATCH = 100  # commits told at a time, as the stream brings them
 PAGE = 100  # rows of each shard of a list
 
@@ -47,7 +47,7 @@ def resume(services: Services, has_time: HasTime) -> int:
     """Go on with turns whose end was cut off; gives how many. Those that others are at are left to them: a review may
     take a while."""
     done = 0
-    for agent_id, turn_id in services.turns.all_ending(limit=PAGE):
+    for agent_id, turn_id in services.turns.all_ending():
         if not has_time():
             break
         done += _resume(services, agent_id, turn_id)
@@ -61,10 +61,10 @@ def _resume(services: Services, agent_id: str, turn_id: str) -> bool:
     if turn.review.status is not ReviewStatus.PENDING:
         return commit(services, agent_id, turn_id).by_this_call
     now = services.clock.now()
-    if instant(turn.review.begun_at or written(now)) + STUCK > now:
-        return False
-    services.turn_ends.start(agent_id, turn_id, turn.review.tries, again=f"{now:%Y%m%d%H}")
-    return True
+    is_stuck = instant(turn.review.moved_at or written(now)) + STUCK <= now
+    # What runs is not begun again by its name; what could not be begun is begun now.
+    services.turn_ends.start(agent_id, turn_id, turn.review.tries, again=f"{now:%Y%m%d%H}" if is_stuck else "")
+    return is_stuck
 
 
 def drain(services: Services, has_time: HasTime, *, older_than: timedelta = LATE) -> Indexed:

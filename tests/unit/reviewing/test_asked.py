@@ -68,12 +68,10 @@ def test_scopes_are_those_that_are_written_and_of_which_the_turn_has_ids(write, 
 
 
 @pytest.mark.rule("SC-6")
-def test_kinds_of_platform_memory_are_offered_where_it_is_written():
-    assert asked(agent(write=("session", "platform"), kinds=["recipe", "fact"]))["kinds"][:3] == [
-        "recipe",
-        "fact",
-        "guidance",
-    ]
+def test_kinds_are_those_of_the_default_scope():
+    """A candidate that states no scope is saved there; of platform memory's own kinds it would be refused."""
+    assert asked(agent(write=("session", "platform"), kinds=["recipe", "fact"]))["kinds"] == ["recipe", "fact"]
+    assert "guidance" in asked(agent(write=("platform",), kinds=["recipe"]))["kinds"]
 
 
 @pytest.mark.rule("EX-3")

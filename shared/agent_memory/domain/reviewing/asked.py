@@ -33,7 +33,7 @@ def candidates_asked(
     return {
         "now": now.astimezone(ZoneInfo(time_zone)).isoformat(timespec="seconds"),
         "time_zone": time_zone,
-        "kinds": list(dict.fromkeys(kind for scope in [None, *scopes] for kind in savable_kinds(config, scope))),
+        "kinds": list(savable_kinds(config, None)),
         "labels": {name: label.description for name, label in config.memory.labels.items()},
         "scopes": {scope.value: PURPOSES[scope] for scope in scopes},
         "instructions": config.memory.extraction.prompt or default_instructions(),

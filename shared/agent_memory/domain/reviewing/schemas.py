@@ -17,7 +17,7 @@ MEMORY_DECISIONS = "memory_decisions"
 Schema = dict[str, Any]
 
 _RETRACTS = "true: only that something known is wrong or to be forgotten; the summary then says what."
-_MEMORY_ID = "The id of the neighbour to replace or delete, else null."
+_MEMORY_ID = "The id of the neighbour to replace or delete, or that says it already; else null."
 _ACTION = (
     "A fact: add, replace the neighbour that it corrects, or skip when a neighbour says it already. One that retracts:"
     " delete a neighbour, or skip."
