@@ -11,7 +11,7 @@ STAGE ?= dev
 UV := $(BIN)/uv --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-infra synth deploy destroy test check format rules demo serve-help bench-quality bench-latency bench-units review-agreement soak constraints
+.PHONY: help setup setup-infra synth deploy destroy test check format rules demo serve-help bench-quality bench-latency bench-units review-agreement learn soak constraints
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -102,6 +102,10 @@ review-agreement: setup ## how well a reviewer judges: make review-agreement REV
 	@test -n "$(REVIEWER)" || { echo "Name the reviewer: make review-agreement REVIEWER=rules, or openai:<url> MODEL=<name>, or bedrock:<model>" >&2; exit 2; }
 	@echo "review-agreement: what $(REVIEWER) makes of the conversations in tests/reviews"
 	@$(BIN)/python tests/reviews/agreement.py "$(REVIEWER)" $(if $(MODEL),"$(MODEL)")
+
+learn: TURNS ?= 1000
+learn: setup ## what many turns that say the same come to, and what their reviews ask: make learn TURNS=1000
+	@$(BIN)/python tests/performance/learning.py --turns $(TURNS)
 
 SEED = $(shell date +%s)
 soak: STEPS ?= 10000
