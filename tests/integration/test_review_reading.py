@@ -7,6 +7,7 @@ from scripted_reviewer import fact
 from agent_memory.domain.configuration import parse_config
 from agent_memory.domain.errors import Conflict, NotAllowed
 from agent_memory.domain.messages import AgentMessage, SystemMessage, ToolMessage, UserMessage
+from agent_memory.operations.end import end
 
 rule = pytest.mark.rule
 
@@ -141,6 +142,43 @@ def test_the_review_of_a_replay_reads_its_own_messages_alone_and_leaves_none_beh
     say(world.begin(agent, None, replay_of=original.id), "again 1", "again 2").commit()
     say(world.begin(agent), "live").commit()
     assert model.shown == [["again 1", "again 2"], ["original", "live"]]
+
+
+@rule("EX-3", "TU-7")
+@pytest.mark.parametrize(("messages", "first"), [(2, [["before", "b"]]), (3, [["before", "b", "a"]])])
+def test_of_two_turns_that_end_at_once_one_takes_what_waits(world, messages, first):
+    world, model = scripted(world)
+    agent = world.configure(memory=every(messages))
+    say(world.begin(agent), "before").commit()
+    a, b = say(world.begin(agent), "a"), say(world.begin(agent), "b")
+    end(world.services, agent, a.id, outcome="completed", also=_meanwhile(b.commit))
+    assert (a.state()["status"], model.shown) == ("committed", first)
+    say(world.begin(agent), *["after"] * messages).commit()
+    read = [text for window in model.shown for text in window]
+    assert sorted(read) == sorted(["before", "a", "b", *["after"] * messages])
+
+
+@rule("TU-2", "EX-3")
+def test_of_two_ends_of_one_turn_at_once_one_takes_its_messages(world):
+    world, model = scripted(world)
+    agent = world.configure()
+    turn = world.begin(agent)
+    one, other = ([UserMessage(role="user", text=text)] for text in ("one", "other"))
+    faster = lambda: end(world.services, agent, turn.id, outcome="completed", messages=other)  # noqa: E731
+    ended = end(world.services, agent, turn.id, outcome="completed", messages=one, also=_meanwhile(faster))
+    assert (ended.by_this_call, ended.turn.status.value, model.shown) == (False, "committed", [["other"]])
+
+
+def _meanwhile(happens):
+    """What is written along with an end, and made once something else has happened."""
+    several = [happens]
+
+    def also(_):
+        while several:
+            several.pop()()
+        return []
+
+    return also
 
 
 def _other_messages():
