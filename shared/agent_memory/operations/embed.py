@@ -15,11 +15,17 @@ from .services import Services
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One call of the embedding model. No limit counts it."""
+    """What embedding cost a call of the turn. No limit counts it."""
 
     model: str
     input_tokens: int
     cached: bool
+
+    def plus(self, more: Usage | None) -> Usage:
+        """Of both calls of the model together."""
+        if more is None:
+            return self
+        return Usage(self.model, self.input_tokens + more.input_tokens, self.cached and more.cached)
 
     def shown(self) -> dict[str, Any]:
         return {

@@ -17,6 +17,7 @@ from agent_memory.domain.ports import IndexEntry
 from agent_memory.store.history import TurnRef
 from agent_memory.store.keys import history_partition
 
+from .embed import Usage
 from .services import Services
 
 PAGE = 200  # parts that the index is told at a time: some 5 MB
@@ -103,11 +104,11 @@ def _embedded(
     vectors, used = dict(known), 0
     while used < room and (page := page_of(services, missing(parts, vectors))):
         try:
-            new, texts = embed_parts(services, kept, page)
+            new, _ = embed_parts(services, [(kept, page)])
         except EmbedderUnavailable:
             return vectors, room
         vectors |= new
-        used += texts
+        used += texts_in(services, page)
     return vectors, used
 
 
@@ -116,24 +117,31 @@ def _embed_page(services: Services, kept: KeptTurn, texts: int) -> bool:
     parts = parts_kept(services, kept)
     waiting = missing(parts, services.history.vectors(kept, services.embedder.model))
     page = page_of(services, waiting, texts)
-    new, _ = embed_parts(services, kept, page)
+    new, _ = embed_parts(services, [(kept, page)])
     _tell(services, kept, page, new)
     return len(waiting) > len(page)
 
 
-def embed_parts(services: Services, kept: KeptTurn, parts: Sequence[Part]) -> tuple[Vectors, int]:
-    """Embed these parts in one call of the model and keep their vectors; and how many texts that took."""
-    if not parts:
-        return {}, 0
-    window = services.embedder.window
-    texts = [part.texts(window) for part in parts]
-    embedded = iter(services.embedder.embed([text for several in texts for text in several]).vectors)
-    vectors = {
-        part.id: part.vectors([next(embedded) for _ in several], window)
-        for part, several in zip(parts, texts, strict=True)
-    }
-    services.history.put_vectors(kept, services.embedder.model, vectors)
-    return vectors, sum(map(len, texts))
+def embed_parts(services: Services, pages: Sequence[tuple[KeptTurn, Sequence[Part]]]) -> tuple[Vectors, Usage | None]:
+    """Embed parts of these turns in one call of the model and keep their vectors; and what it cost (None: nothing)."""
+    history, embedder = services.history, services.embedder
+    texts = {part.id: part.texts(embedder.window) for _, parts in pages for part in parts}
+    if not texts:
+        return {}, None
+    embedded = embedder.embed([text for several in texts.values() for text in several])
+    rest = iter(embedded.vectors)
+    several = [
+        {part.id: part.vectors([next(rest) for _ in texts[part.id]], embedder.window) for part in parts}
+        for _, parts in pages
+    ]
+    services.together(
+        *(
+            lambda kept=kept, new=new: history.put_vectors(kept, embedder.model, new)
+            for (kept, _), new in zip(pages, several, strict=True)
+        )
+    )
+    usage = Usage(embedder.model, embedded.tokens, embedded.cached)
+    return {id: vectors for new in several for id, vectors in new.items()}, usage
 
 
 def missing(parts: Sequence[Part], vectors: Vectors) -> list[Part]:
@@ -150,6 +158,11 @@ def page_of(services: Services, parts: Sequence[Part], most: int = EMBEDDED_AT_O
             break
         page.append(part)
     return page
+
+
+def texts_in(services: Services, parts: Sequence[Part]) -> int:
+    """How many texts of the model these parts take."""
+    return sum(len(part.texts(services.embedder.window)) for part in parts)
 
 
 # ---------------------------------------------------------------- telling

@@ -6,7 +6,7 @@ before and ranked along, and every hit is read from its turn's messages before i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from .embed import Asked, Usage
 from .enter import Entered
 from .find import asked_for
 from .finding import Degraded
-from .index_history import Vectors, embed_parts, missing, page_of
+from .index_history import Vectors, embed_parts, missing, page_of, texts_in
 from .past import Past, Shown, fresh_parts
 from .services import Services
 
@@ -89,24 +89,21 @@ class _Search:
             fresh, _ = fresh_parts(self.services, turns, most=MOST_PARTS, events=FALLBACK)
         if asked.down and reason is None:
             reason = "embedder_down"
-        pool, statistics = ranking.pool(found, self._candidates(fresh, asked))
+        vectors, usage = self._vectors(fresh) if asked.vector else ({}, None)
+        pool, statistics = ranking.pool(found, self._candidates(fresh, vectors, asked))
         knows_script = self.services.embedder.knows(self.text)
         mode: Mode = "lexical" if asked.vector is None else self.search.mode
         ranked = ranking.rank(mode, pool, statistics, floor=asked.floor, knows_script=knows_script)
-        return HistoryAnswer(self._verified(ranked), ranked=len(pool), degraded_reason=reason, usage=asked.usage)
+        spent = asked.usage and asked.usage.plus(usage)
+        return HistoryAnswer(self._verified(ranked), ranked=len(pool), degraded_reason=reason, usage=spent)
 
     def _indexed(self, asked: Asked) -> IndexAnswer:
         partitions = [history_partition(place) for place in self.past.places]
         query = IndexQuery(partitions, self.words, asked.vector, before=self.past.before.number)
         return self.services.history_index.search(query)
 
-    def _candidates(self, fresh: Sequence[Fresh], asked: Asked) -> list[Candidate]:
-        several = self._vectors(fresh) if asked.vector else [{} for _ in fresh]
-        return [
-            self._candidate(kept, part, vectors.get(part.id, ()), asked)
-            for (kept, parts), vectors in zip(fresh, several, strict=True)
-            for part in parts
-        ]
+    def _candidates(self, fresh: Sequence[Fresh], vectors: Vectors, asked: Asked) -> list[Candidate]:
+        return [self._candidate(kept, part, vectors.get(part.id, ()), asked) for kept, parts in fresh for part in parts]
 
     def _candidate(self, kept: KeptTurn, part: Part, vectors: Sequence[bytes], asked: Asked) -> Candidate:
         counted = part.counted
@@ -114,22 +111,30 @@ class _Search:
         cosine = ranking.best_cosine(vectors, asked.vector) if asked.vector else None
         return Candidate(part.id, history_partition(kept.place), counts, counted.total(), cosine)
 
-    def _vectors(self, fresh: Sequence[Fresh]) -> list[Vectors]:
-        """Those that are stored, and the newest that are not, as far as `EMBEDDED_BY_SEARCH` texts go."""
+    def _vectors(self, fresh: Sequence[Fresh]) -> tuple[Vectors, Usage | None]:
+        """Those that are stored, and the newest that are not; and what it cost to embed these."""
+        stored = self._stored_vectors(fresh)
+        try:
+            new, usage = embed_parts(self.services, list(self._not_embedded(fresh, stored)))
+        except EmbedderUnavailable:  # it answered the query: these are found by their words
+            return stored, None
+        return {**stored, **new}, usage
+
+    def _stored_vectors(self, fresh: Sequence[Fresh]) -> Vectors:
         history, model = self.services.history, self.services.embedder.model
         calls = [lambda kept=kept: history.vectors(kept, model) for kept, _ in fresh]
-        stored: list[Vectors] = self.services.together(*calls) if calls else []
-        several: list[Vectors] = []
+        several: list[Vectors] = self.services.together(*calls) if calls else []
+        return {id: vectors for known in several for id, vectors in known.items()}
+
+    def _not_embedded(self, fresh: Sequence[Fresh], stored: Vectors) -> Iterator[Fresh]:
+        """Of each turn the newest parts that have no vectors, as far as `EMBEDDED_BY_SEARCH` texts go in all."""
         room = EMBEDDED_BY_SEARCH
-        for (kept, parts), known in zip(fresh, stored, strict=True):
-            page = page_of(self.services, missing(parts, known)[::-1], room) if room > 0 else []
-            try:
-                new, used = embed_parts(self.services, kept, page)
-            except EmbedderUnavailable:  # it answered the query: these are found by their words
-                new, used = {}, room
-            several.append({**known, **new})
-            room -= used
-        return several
+        for kept, parts in fresh:
+            waiting = missing(parts, stored)[::-1]
+            if waiting and room > 0:
+                page = page_of(self.services, waiting, room)
+                room -= texts_in(self.services, page)
+                yield kept, page
 
     def _verified(self, ranked: Sequence[Ranked]) -> list[Shown]:
         """Read in rank order, twice as many at a time as are wanted; among equals the newer stands first (RK-2)."""
