@@ -13,11 +13,12 @@ class AtOnce:
         self.services: Services | None = None
         self.held = False
         self.started: list[tuple[str, str, int, str]] = []
+        self._begun: set[tuple[str, str, int, str]] = set()
 
     def start(self, agent_id: str, turn_id: str, tries: int, again: str = "") -> None:
         told = (agent_id, turn_id, tries, again)
-        is_new = told not in self.started
         self.started.append(told)
-        if is_new and not self.held:
+        if not self.held and told not in self._begun:
+            self._begun.add(told)
             assert self.services is not None
             carry_out(self.services, agent_id, turn_id)

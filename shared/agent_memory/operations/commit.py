@@ -21,7 +21,7 @@ from agent_memory.store.commits import commit_writes
 from .also import Also, nothing
 from .enter import Entered, configuration, find_turn
 from .history import Kept, kept_of
-from .retake import Left, changed_targets, without_changed
+from .retake import Left, changed_targets, what_stands
 from .services import Services
 from .staged import View, staged_view
 from .unreviewed import leave_unread
@@ -58,7 +58,7 @@ def commit(services: Services, agent_id: str, turn_id: str, *, error: str | None
         view = staged_view(services, entered)
         if changed_targets(view) and not turn.review.retaken and error is None:
             return Committed(turn, look_again=True)
-        standing = without_changed(services, entered, view, reviewed.review, at=written(services.clock.now()))
+        standing = what_stands(services, entered, view, reviewed.review, at=written(services.clock.now()))
         try:
             committed = write_commit(services, entered, replace(reviewed, review=standing.review), standing)
         except ConditionFailed:

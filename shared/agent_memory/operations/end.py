@@ -29,7 +29,7 @@ from .commit import TRIES, busy, commit, end_first, write_commit
 from .enter import Entered, configuration, find_turn
 from .forget import forget
 from .messages import full, message_events, said_in
-from .retake import without_changed
+from .retake import what_stands
 from .services import Services
 from .staged import staged_view
 from .unreviewed import claim
@@ -111,7 +111,7 @@ def _complete(
     if claimed.review.status is ReviewStatus.PENDING:
         said = services.turns.messages(entered.turn, entered.first, messages)
         return end_first(services, entered, ended, view, said, claims=claimed.writes, also=also)
-    left = without_changed(services, entered, view, ended.review, at=written(services.clock.now()))
+    left = what_stands(services, entered, view, ended.review, at=written(services.clock.now()))
     return write_commit(services, entered, ended, left, messages, also)
 
 

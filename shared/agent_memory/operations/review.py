@@ -29,9 +29,9 @@ from agent_memory.domain.turns import ReviewStatus, Turn, Waiting
 from .asking import Asking, Unreadable
 from .deciding import Decided, Proposal, decide
 from .enter import Entered, configuration, find_turn
-from .retake import changed_targets, fewer
+from .retake import changed_targets, fewer, new_records, without
 from .services import Services
-from .staged import staged_view, view_of
+from .staged import staged_view
 from .unread import Lesson, Reading, lessons, read_next
 
 UNREADABLE = "unreadable"  # why a review has failed: its model's answers could not be read
@@ -74,20 +74,20 @@ class _Step:
 
     def retake(self) -> Turn:
         """Nothing, unless a target has changed."""
-        view = staged_view(self.services, self.entered)
+        view, turns = staged_view(self.services, self.entered), self.services.turns
         changed = changed_targets(view)
         if not changed or self.turn.review.retaken:
             return self.turn
         taken_back = [view.log[n] for n in changed]
-        log = [Dropped() if n in changed else change for n, change in enumerate(view.log)]
-        without = view_of(self.services, self.entered, log, view.settled.standing)
         kept = [change.decided for change in taken_back if change.decided is not None]
         proposals = [_again(number, decided) for number, decided in enumerate(kept)]
-        decided = decide(self.services, self.entered, proposals, self.asking, without)
-        turns = self.services.turns
+        others = without(self.services, self.entered, view, changed)
+        decided = decide(self.services, self.entered, proposals, self.asking, others)
         dropped = [turns.restage(self.turn, n + 1, Dropped()) for n in changed]
         after = replace(self.turn, review=replace(fewer(self.turn.review, taken_back), retaken=True))
-        return self._write(after, decided, dropped)
+        after = self._write(after, decided, dropped)
+        turns.write(self.services.records.forget(new_records(taken_back), self.services.embedder.model))
+        return after
 
     def fail(self, error: str) -> Turn:
         """Decisions that were to be taken again have had their chance: the commit drops them (TU-8)."""
