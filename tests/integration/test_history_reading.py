@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -10,7 +12,11 @@ from embedders import HashEmbedder
 from pydantic import TypeAdapter
 from world import World, WorldTurn, with_embedder
 
+from agent_memory.domain.errors import IndexUnavailable
 from agent_memory.domain.messages import Message
+from agent_memory.domain.ports import IndexAnswer, IndexEntry, IndexQuery
+from agent_memory.operations import index_history
+from agent_memory.operations.index_history import rebuild_history
 from agent_memory.operations.messages import add_messages
 
 MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
@@ -30,9 +36,9 @@ class Counting(HashEmbedder):
         return embedded
 
 
-def told(world: World, agent: str, *texts: str) -> list[str]:
+def told(world: World, agent: str, *texts: str, session: str = "s1", **begin: Any) -> list[str]:
     """A turn of its own that said this, and committed; the ids of the messages."""
-    turn = world.begin(agent)
+    turn = world.begin(agent, session, **begin)
     given = [MESSAGE.validate_python({"role": "user", "text": text}) for text in texts]
     ids = [one["event_id"] for one in add_messages(world.services, agent, turn.id, given)]
     turn.commit()
@@ -60,3 +66,49 @@ def test_what_several_turns_said_is_embedded_in_one_call_and_its_tokens_are_reco
     model.calls.clear()
     looked(look, query="locker number 9")
     assert [texts for texts, _ in model.calls] == [1]  # what was embedded is kept
+
+
+@dataclass
+class Filled:
+    """An index that is being filled: what it was told of, turn by turn."""
+
+    turns: list[tuple[str, int]] = field(default_factory=list)
+
+    def search(self, query: IndexQuery) -> IndexAnswer:
+        raise IndexUnavailable("it is being filled")
+
+    def apply(self, entries: Sequence[IndexEntry]) -> dict[str, str]:
+        self.turns += dict.fromkeys((entry.partition.split("#", 2)[2], entry.ordinal) for entry in entries)
+        return {}
+
+
+def filled(world: World, agent: str, *, pages: int, before: str | None = None) -> tuple[Filled, list[tuple[int, str]]]:
+    """So many pages of a filling that begins behind `before`."""
+    index = Filled()
+    services = replace(world.services, history_index=index)
+    return index, list(islice(rebuild_history(services, agent, before=before), pages))
+
+
+@pytest.mark.rule("RK-5", "RK-6")
+def test_a_filling_that_is_stopped_within_a_session_goes_on_within_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_history, "PAGE", 4)
+    agent = world.configure(history=KEPT)
+    for session, preview in [("s1", False), ("s2", False), ("s2", False), ("s2", True), ("s2", False), ("s2", True)]:
+        told(world, agent, "one", "two", "three", session=session, preview=preview)
+    whole, _ = filled(world, agent, pages=99)
+    expected = [("s2#live", 4), ("s2#live", 2), ("s2#live", 1), ("s2#preview", 5), ("s2#preview", 3), ("s1#live", 1)]
+    assert list(dict.fromkeys(whole.turns)) == expected
+    before: str | None = None
+    told_turns, seen = list[int](), list[tuple[str, int]]()
+    while True:
+        index, pages = filled(world, agent, pages=1, before=before)
+        if not pages:
+            break
+        ((turns, before),) = pages
+        assert len(dict.fromkeys(index.turns)) <= 3  # a page holds parts of two turns, or of one that is told again
+        told_turns.append(turns)
+        seen += index.turns
+    assert list(dict.fromkeys(seen)) == expected
+    assert told_turns == [1] * 6

@@ -14,7 +14,7 @@ from agent_memory.domain.errors import EmbedderUnavailable
 from agent_memory.domain.history import HistoryPlace, KeptTurn, kept_events
 from agent_memory.domain.history_parts import Part, part_id, parts_of_turn
 from agent_memory.domain.ports import IndexEntry
-from agent_memory.store.history import TurnRef
+from agent_memory.store.history import MAX_NUMBER, TurnRef
 from agent_memory.store.keys import history_partition
 
 from .embed import Usage
@@ -66,21 +66,24 @@ def embed_waiting_turns(services: Services) -> int:
 
 
 def rebuild_history(services: Services, agent_id: str, *, before: str | None = None) -> Iterator[tuple[int, str]]:
-    """Tell the index of all that an agent's sessions kept, from the table, beginning with sessions whose first turn is
-    older than the id `before`; gives after each session how many turns it had and that id. Calls no model: what has no
-    vectors waits for it."""
+    """Tell the index of all that an agent's sessions kept, from the table, newest session first; gives after each page
+    how many turns have been told wholly since the last, and where to go on: `before`, which names a session by its
+    first turn, and within it the turn that was told last. Calls no model: what has no vectors waits for it."""
     teller = _Teller(services, Told())
     while listed := services.sessions.newest_first(agent_id, user_id=None, before=before, limit=1):
-        ((before, session_id),) = listed
-        turns = 0
-        for place in HistoryPlace.both(agent_id, session_id):
-            for kept in services.history.newest_first(place):
-                parts, vectors = parts_kept(services, kept), services.history.vectors(kept, services.embedder.model)
-                teller.tell(kept, parts, vectors)
-                _leave_waiting(services, kept, parts, vectors)
-                turns += 1
+        ((first, session_id),) = listed
+        turns, through = 0, ""
+        for kept in _kept_in(services, agent_id, session_id, _behind(first, before)):
+            parts, vectors = parts_kept(services, kept), services.history.vectors(kept, services.embedder.model)
+            has_told = teller.tell(kept, parts, vectors)
+            _leave_waiting(services, kept, parts, vectors)
+            if has_told and turns:
+                yield turns, through
+                turns = 0
+            turns, through = turns + 1, f"{first}#{kept.place.mode}#{kept.number}"
         teller.flush()
-        yield turns, before
+        yield turns, first
+        before = first
 
 
 def parts_kept(services: Services, kept: KeptTurn) -> list[Part]:
@@ -175,11 +178,15 @@ class _Teller:
         self._services, self._told = services, told
         self._page: list[tuple[TurnRef, IndexEntry]] = []
 
-    def tell(self, kept: KeptTurn, parts: Sequence[Part], vectors: Vectors) -> None:
+    def tell(self, kept: KeptTurn, parts: Sequence[Part], vectors: Vectors) -> bool:
+        """Whether a page was full: then all turns before this one are told."""
+        is_full = False
         for part in parts:
             self._page.append(((kept.place, kept.number), _entry(kept, part, vectors.get(part.id, ()))))
             if len(self._page) == PAGE:
                 self.flush()
+                is_full = True
+        return is_full
 
     def flush(self) -> None:
         if self._page:
@@ -202,6 +209,21 @@ def _standing(services: Services, turns: Sequence[TurnRef]) -> Iterator[KeptTurn
         by_place[place].append(number)
     for place, numbers in by_place.items():
         yield from services.history.several(place, numbers).values()
+
+
+def _behind(first: str, before: str | None) -> tuple[str, int] | None:
+    """The mode and number of the turn that was told last of the session whose first turn is `first`. `before` sorts
+    behind that id then, so that the session itself is listed again."""
+    session, *within = (before or "").split("#")
+    return (within[0], int(within[1])) if within and session == first else None
+
+
+def _kept_in(services: Services, agent_id: str, session_id: str, behind: tuple[str, int] | None) -> Iterator[KeptTurn]:
+    """What live turns kept, the newest first, then what preview turns did."""
+    for place in HistoryPlace.both(agent_id, session_id):
+        if behind is None or place.mode == behind[0]:
+            yield from services.history.newest_first(place, before=behind[1] if behind else MAX_NUMBER)
+            behind = None
 
 
 def _leave_waiting(services: Services, kept: KeptTurn, parts: Sequence[Part], vectors: Vectors) -> bool:

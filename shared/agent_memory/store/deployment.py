@@ -12,7 +12,7 @@ from . import keys
 @dataclass(frozen=True, slots=True)
 class Progress:
     """Of a new index, by its name: all records of the agents before `agent` (in order) are told, and of this one those
-    from the newest down to the id `before`."""
+    from the newest down to `before`, which is for whoever fills the index to read."""
 
     index: str
     agent: str
