@@ -79,12 +79,15 @@ NEEDS: Mapping[str, Needs] = {
     ),
     # The list of records is ranked by a query.
     "records": Needs(
-        memory=("BatchGetItem", "GetItem", "Query"), execution=("GetItem", "Query"), searches=(MEMORIES,), embeds=True
+        memory=("BatchGetItem", "GetItem", "Query"),
+        execution=("BatchGetItem", "GetItem", "Query"),
+        searches=(MEMORIES,),
+        embeds=True,
     ),
     # The first step of a turn's end, and the only function that may call the reviewer's model.
     "review": Needs(
         memory=("BatchGetItem", "BatchWriteItem", "GetItem", "Query"),
-        execution=("BatchGetItem", "ConditionCheckItem", "GetItem", "PutItem", "Query"),
+        execution=("GetItem", "PutItem", "Query"),
         searches=(MEMORIES,),
         embeds=True,
         reviews=True,
@@ -113,7 +116,16 @@ NEEDS: Mapping[str, Needs] = {
             "PutItem",
             "Query",
         ),
-        execution=("BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+        execution=(
+            "BatchGetItem",
+            "BatchWriteItem",
+            "ConditionCheckItem",
+            "DeleteItem",
+            "GetItem",
+            "PutItem",
+            "Query",
+            "UpdateItem",
+        ),
         ends=True,
     ),
     # Goes on with ends that were cut off, so it may write what `turns` may; and removes records.

@@ -1,9 +1,11 @@
 """What each function really calls, recorded while its routes are driven over moto and a real node, wired by its
-environment as in Lambda. A call belongs to the function whose route is being driven, in whatever thread it is made.
+environment as in Lambda. A call belongs to the function that is being driven, in whatever thread it is made.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +25,10 @@ from http_api import Api
 from agent_memory.runtime.routes import ROUTES, Route
 
 Use = tuple[str, str]
-"""An action of IAM, and what it is done to: a table's name, a path below the domain, a model."""
+"""An action of IAM, and what it is done to: a table's name, a path below the domain, a model, a state machine. Or one
+of the domain's own roles: a search, and the alias that it names."""
+
+SEARCH = "indices:data/read/search"
 
 _PATHS = [(route, re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(route.resource)))) for route in ROUTES]
 _IN_TRANSACTION = {
@@ -45,19 +50,23 @@ class Recorder:
 
     @contextmanager
     def driving(self, function: str) -> Iterator[None]:
-        self.function = function
+        """One may be driven within a call of another."""
+        before, self.function = self.function, function
         try:
             yield
         finally:
-            self.function = None
+            self.function = before
 
     def call(self, service: str, operation: str, params: Mapping[str, Any]) -> None:
         if self.function:
             self.uses[self.function] |= set(_uses_of(service, operation, params))
 
-    def search(self, method: str, path: str) -> None:
+    def search(self, method: str, path: str, body: bytes) -> None:
         if self.function:
             self.uses[self.function].add((f"es:ESHttp{method.title()}", path.partition("?")[0].lstrip("/")))
+            if path.startswith("/_msearch"):
+                headers = map(json.loads, body.splitlines()[::2])
+                self.uses[self.function] |= {(SEARCH, header["index"]) for header in headers}
 
 
 class RecordedApi(Api):
@@ -93,7 +102,11 @@ def _route_of(method: str, path: str) -> Route:
 def _uses_of(service: str, name: str, params: Mapping[str, Any]) -> Iterator[Use]:
     """What IAM asks for: a transaction needs the verb of each of its actions, a batch its own verb on each table."""
     if service == "bedrock-runtime":
-        yield f"bedrock:{name}", params["modelId"]
+        assert name in ("InvokeModel", "Converse")  # both are InvokeModel to IAM
+        yield "bedrock:InvokeModel", params["modelId"]
+        return
+    if service == "stepfunctions":
+        yield f"states:{name}", params["stateMachineArn"].rpartition(":")[2]
         return
     assert service == "dynamodb", service
     if name == "TransactWriteItems":
@@ -112,14 +125,17 @@ Call = Callable[[Any, str, Mapping[str, Any]], Any]
 """botocore's one way of making a call: client, operation, parameters."""
 
 
-def noted(recorder: Recorder, make: Call, ask_model: Callable[[Mapping[str, Any]], Any]) -> Call:
-    """The same, which also notes what is called, asks a model of the test's own, and may lose answers."""
+Answer = Callable[[Mapping[str, Any]], Any]
+
+
+def noted(recorder: Recorder, make: Call, answers: Mapping[str, Answer]) -> Call:
+    """The same, which also notes what is called, has services answered by the test's own, and may lose answers."""
 
     def made(client: Any, operation: str, params: Mapping[str, Any]) -> Any:
         service = client.meta.service_model.service_name
         recorder.call(service, operation, params)
-        if service == "bedrock-runtime":
-            return ask_model(params)
+        if service in answers:
+            return answers[service](params)
         answer = make(client, operation, params)
         if recorder.function and recorder.loses_answers and operation == "TransactWriteItems":
             raise ReadTimeoutError(endpoint_url="the table's")
@@ -141,8 +157,9 @@ def noted_server(recorder: Recorder, url: str) -> Iterator[str]:
             pass
 
         def handle_any(self) -> None:
-            recorder.search(self.command, self.path)
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            plain = gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
+            recorder.search(self.command, self.path, plain)
             asked = {name: value for name, value in self.headers.items() if name.lower() not in ("host", "connection")}
             connection = HTTPConnection(behind)
             connection.request(self.command, self.path, body, asked)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
@@ -18,11 +18,13 @@ import httpx
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 from embedders import HashEmbedder
-from http_api import EVERY_SCOPE, ok
+from http_api import EVERY_SCOPE, TurnOverHttp, ok
 from moto import mock_aws
 from node_js import give_up
 from opensearch_node.node import NodeMissing, running_node
 from recorded import RecordedApi, Recorder, Use, noted, noted_server
+from review_questions import conversed
+from states import Call, Execution
 from table_fixtures import create_tables
 
 from agent_memory.adapters.change_feed import FeedRow
@@ -34,12 +36,16 @@ from agent_memory.operations.enter import find_turn
 from agent_memory.runtime import settings, wiring
 from agent_memory.runtime.routes import Route
 from agent_memory.store.keys import UNINDEXED
+from functions.commit.handler import handler as commit_handler
 from functions.index.handler import handler as index_handler
+from functions.review.handler import handler as review_handler
 from functions.upkeep.handler import handler as upkeep_handler
+from infra.constructs.turn_end import definition
 
 TABLES = ("Memory", "Execution")
 MODEL = "amazon.titan-embed-text-v2:0"
 DIMENSIONS = 256
+MACHINE = "TurnEnd"
 
 MEMORY = {
     "kinds": ["fact", "constraint"],
@@ -49,6 +55,7 @@ MEMORY = {
     "search": {"min_score": None},
     "retention": {"scope": {"session": "12h"}, "preview": "12h"},
 }
+NEVER = {"every": {"messages": 1000}}  # is a review due
 EVERYWHERE = [*EVERY_SCOPE, "platform"]
 PLATFORM = "/v1/platform/memories"
 ENVIRONMENT = {
@@ -58,8 +65,12 @@ ENVIRONMENT = {
     settings.MEMORY_TABLE: TABLES[0],
     settings.EXECUTION_TABLE: TABLES[1],
     settings.EMBEDDER: f"bedrock:{MODEL}",
+    settings.TURN_END: f"arn:aws:states:eu-central-1:111122223333:stateMachine:{MACHINE}",
     settings.EMBEDDER_DIMENSIONS: str(DIMENSIONS),
 }
+
+
+STEPS = {"review": review_handler, "commit": commit_handler}
 
 
 @dataclass(frozen=True)
@@ -82,28 +93,74 @@ def recorded() -> Recorded:
         stack.enter_context(patch.dict(os.environ, {**ENVIRONMENT, settings.OPENSEARCH_URL: url}))
         stack.enter_context(mock_aws())
         model = Model()
-        made = noted(recorder, BaseClient._make_api_call, model.answer)
+        ends = TurnEnds()
+        answers = {"bedrock-runtime": model.answer, "stepfunctions": ends.start}
+        made = noted(recorder, BaseClient._make_api_call, answers)
         stack.enter_context(patch.object(BaseClient, "_make_api_call", made))
         create_tables(boto3.client("dynamodb"), *TABLES)
         stack.callback(wiring.use, None)
         wiring.use(None)
-        scenario = Scenario(recorder, model, node)
+        scenario = Scenario(recorder, model, ends, node)
+        ends.call = scenario.step
         scenario.play()
     return Recorded(recorder.uses, scenario.api.called)
 
 
 @dataclass
 class Model:
-    """Bedrock's answers without a network. down: none."""
+    """Bedrock's answers without a network. down: none. proposed: by the one that reviews, at the next question alone;
+    of each it decides to correct the nearest record that it may."""
 
     down: bool = False
+    proposed: list[dict[str, Any]] = field(default_factory=list)
     vectors = HashEmbedder(DIMENSIONS)
 
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         if self.down:
             raise ClientError({"Error": {"Code": "ServiceUnavailableException"}}, "InvokeModel")
+        return self._review(asked) if "messages" in asked else self._embed(asked)
+
+    def _review(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        question = json.loads(asked["messages"][0]["content"][0]["text"])
+        if "messages" in question:
+            proposed, self.proposed = self.proposed, []
+            return conversed(json.dumps({"candidates": proposed}))
+        return conversed(json.dumps({"decisions": [_decided(each) for each in question["candidates"]]}))
+
+    def _embed(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         vector = self.vectors.vector(json.loads(asked["body"])["inputText"])
         return {"body": io.BytesIO(json.dumps({"embedding": vector, "inputTextTokenCount": 3}).encode())}
+
+
+def told(summary: str, key: str, **more: Any) -> dict[str, Any]:
+    """A candidate that a review proposes."""
+    return {"retracts": False, "summary": summary, "kind": "fact", "scope": "agent", "memory_key": key, **more}
+
+
+def _decided(candidate: Mapping[str, Any]) -> dict[str, Any]:
+    target = next((each["id"] for each in candidate["neighbours"] if each["writable"]), None)
+    action = ("delete" if candidate["retracts"] else "replace") if target else "skip"
+    return {"candidate": candidate["candidate"], "action": action, "memory_id": target, "reason": "As was said."}
+
+
+@dataclass
+class TurnEnds:
+    """Step Functions, whose executions are over when they have begun. call: of its functions. down: begins none."""
+
+    call: Call | None = None
+    down: bool = False
+    machine = definition("review", "commit")
+    names: set[str] = field(default_factory=set)
+
+    def start(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        if self.down:
+            raise ClientError({"Error": {"Code": "ServiceUnavailable"}}, "StartExecution")
+        if asked["name"] in self.names:
+            raise ClientError({"Error": {"Code": "ExecutionAlreadyExists"}}, "StartExecution")
+        self.names.add(asked["name"])
+        assert self.call
+        Execution(self.machine, self.call).run(json.loads(asked["input"]))
+        return {}
 
 
 @dataclass
@@ -121,6 +178,7 @@ class Processes:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._wired: dict[str, wiring.Wired] = {}
+        self._now: wiring.Wired | None = None
         self.late = timedelta()
 
     @contextmanager
@@ -128,8 +186,13 @@ class Processes:
         with self._recorder.driving(function):
             if function not in self._wired:
                 self._wired[function] = self._started()
-            wiring.use(self._wired[function])
-            yield
+            before, self._now = self._now, self._wired[function]
+            wiring.use(self._now)
+            try:
+                yield
+            finally:
+                self._now = before
+                wiring.use(before)
 
     def _started(self) -> wiring.Wired:
         wiring.use(None)
@@ -142,11 +205,12 @@ class Processes:
 
 
 class Scenario:
-    def __init__(self, recorder: Recorder, model: Model, node: str) -> None:
-        self.recorder, self.model, self.node = recorder, model, node
+    def __init__(self, recorder: Recorder, model: Model, ends: TurnEnds, node: str) -> None:
+        self.recorder, self.model, self.ends, self.node = recorder, model, ends, node
         self.processes = Processes(recorder)
         self.api = RecordedApi(Gateway().app(), self.processes.of)
         self.dynamodb = boto3.client("dynamodb")
+        self.before_commit: Callable[[], object] | None = None
         self._said = 0
 
     def play(self) -> None:
@@ -163,9 +227,12 @@ class Scenario:
             self.recalls(agent)
             self.people(agent)
             self.platform(agent)
-            self.previews(agent)
+            for messages in ([], [{"role": "user", "text": "By post."}]):  # without a review, and with one
+                self.previews(agent, messages)
             self.records(agent)
             self.activity(agent)
+            self.history()
+            self.reviews()
         self.long_answer(agent)
         self.outage(agent)
         self.lost_index(agent)
@@ -273,12 +340,12 @@ class Scenario:
             ok(self.api.get(f"{PLATFORM}/{proposed[0]['id']}{below}"))
         ok(self.api.request("DELETE", f"{PLATFORM}/{rule['id']}"))
 
-    def previews(self, agent: str) -> None:
+    def previews(self, agent: str, messages: list[dict[str, Any]]) -> None:
         """A preview turn that replaces what is live, hides it, and looks at what comes of it."""
         live = self.api.remember(agent, f"Said before preview {self.count()}.", scope="agent")
         gone = self.api.remember(agent, f"Said before preview {self.count()}.", scope="agent")
         for n in range(2):
-            turn = self.api.begin(agent, "s7", preview=True)
+            turn = self.api.begin(agent, "s7", preview=True, messages=messages)
             turn.recall("said before preview")
             if n == 0:
                 turn.add(f"Said in preview {turn.id}.", scope="agent", replaces=live["id"])
@@ -316,6 +383,52 @@ class Scenario:
         for below in ("", "/versions", "/versions/1"):
             ok(self.api.get(f"{path}/{id}{below}"))
 
+    def history(self) -> None:
+        """What turns said, told to the index, found, and read in a transcript; with the model down too."""
+        agent = self.api.configure(history={"index": "messages"}, memory={"extraction": NEVER})
+        for down in (False, True):
+            self.model.down = down
+            self.said(agent)
+            look = self.api.begin(agent)
+            (event,) = look.call("search_history", {"query": "said", "limit": 1})["output"]["events"]
+            look.call("search_history", {"ids": [event["id"]]})
+            self.stream()
+            ok(self.api.get(f"{look.path}/transcript"))
+            look.end("failed")
+        self.model.down = False
+        self.upkeep()
+
+    def reviews(self) -> None:
+        """What a review adds, corrects and takes away, and proposes for platform; what it finds known; lessons; a
+        target that changes before the commit, so that it decides again; a review that fails, done again."""
+        agent = self.api.configure(memory={**MEMORY, "scope": {"read": EVERYWHERE, "write": EVERYWHERE}})
+        colour, size, offices = (f"{what} {self.count()}" for what in ("colour", "size", "offices"))
+        self.reviewed(agent, told("It is red.", colour), told("It is large.", size))
+        self.reviewed(agent, told("It is blue.", colour), told("It is large.", size), told("", size, retracts=True))
+        self.reviewed(agent, told("Offices close at one.", offices, scope="platform"), judged=True)
+        path = f"/v1/agents/{agent}/memories"
+        (held,) = ok(self.api.get(path, memory_key=colour))["memories"]
+        self.before_commit = lambda: ok(self.api.request("DELETE", f"{path}/{held['id']}"))
+        self.reviewed(agent, told("It is green.", colour))
+        self.model.down = True
+        turn = self.reviewed(agent, told("It is grey.", colour))
+        self.model.down = False
+        (failed,) = ok(self.api.get(f"/v1/agents/{agent}/turns", review="failed"))["turns"]
+        assert failed["turn_id"] == turn.id
+        ok(self.api.post(f"{turn.path}/review"), 202)
+        assert ok(self.api.get(turn.path))["review"]["status"] == "done"
+        (held,) = ok(self.api.get(path, memory_key=colour))["memories"]
+        assert held["summary"] == "It is grey."
+
+    def reviewed(self, agent: str, *proposed: dict[str, Any], judged: bool = False) -> TurnOverHttp:
+        turn = self.api.begin(agent, user_id="u", messages=[{"role": "user", "text": f"Said {self.count()}."}])
+        if judged:
+            rejected = {"verdict": "rejected", "feedback": f"Ask first, {self.count()}."}
+            ok(self.api.post(f"{turn.path}/judgements", rejected), 201)
+        self.model.proposed = list(proposed)
+        assert turn.end()["status"] == "committed"
+        return turn
+
     def activity(self, agent: str) -> None:
         """With a turn left open that has staged what replaces and what goes."""
         open_turn = self.api.begin(agent, "s5", user_id="u")
@@ -338,8 +451,12 @@ class Scenario:
 
     def outage(self, agent: str) -> None:
         """The model is down at two commits: the stream embeds one of them, upkeep the other. It finds a turn left open
-        too, an end that was cut off, a commit that the stream lost, and records whose time is over."""
+        too, ends that were cut off, a commit that the stream lost, and records whose time is over."""
         self.cut_off(agent)
+        self.ends.down = True
+        begun = self.api.begin(agent, messages=[{"role": "user", "text": "By post."}])
+        ok(self.api.post(f"{begun.path}/end", {"outcome": "completed"}), 202)
+        self.ends.down = False
         for repair in (self.stream, self.upkeep):
             self.model.down = True
             self.say(agent, "Said while the model was away")
@@ -348,6 +465,7 @@ class Scenario:
             self.say(agent, "Said after that")
             self.processes.restart(hours_later=25)
             repair()
+        assert ok(self.api.get(begun.path))["status"] == "committed"
         ok(self.api.get("/v1/status"))
 
     def cut_off(self, agent: str) -> None:
@@ -361,7 +479,7 @@ class Scenario:
         services = wiring.services()
         turn = find_turn(services, agent, begun.id)
         ending = replace(turn, status=TurnStatus.ENDING, outcome="completed", ended_at=turn.started_at)
-        services.turns.transact([services.turns.change(turn, ending), services.turns.ending(turn)])
+        services.turns.transact([services.turns.change(turn, ending), *services.turns.ending(turn)])
 
     def lost_index(self, agent: str) -> None:
         """Every index is gone: upkeep fills a new one from the table, and the stream goes on."""
@@ -372,11 +490,14 @@ class Scenario:
 
     def told_twice(self, agent: str) -> None:
         """Marks whose removal was lost are told again, also while another index is filled beside this one."""
+        historic = self.api.configure(history={"index": "messages"}, memory={"extraction": NEVER})
         for filling in (False, True):
             if filling:
-                self.replaceable().start_next()
+                for index in self.replaceables():
+                    index.start_next()
             for tell in (self.stream, self.upkeep):
                 self.say(agent, "Told more than once")
+                self.said(historic)
                 self.processes.restart(hours_later=1)
                 marks = self.marks()
                 tell()
@@ -387,6 +508,11 @@ class Scenario:
 
     def say(self, agent: str, what: str) -> None:
         self.api.remember(agent, f"{what}: {self.count()} times.", scope="agent")
+
+    def said(self, agent: str) -> None:
+        """In a turn of its own, whose history keeps it."""
+        turn = self.api.begin(agent, messages=[{"role": "user", "text": f"Said {self.count()}."}])
+        turn.end()
 
     def saved(self, path: str, **fields: Any) -> dict[str, Any]:
         return ok(self.api.post(path, {"summary": f"The office opens at {self.count()}.", **fields}), 201)
@@ -410,6 +536,14 @@ class Scenario:
         with self.processes.of("upkeep"):
             upkeep_handler({}, None)
 
+    def step(self, function: str, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Of a turn's end."""
+        if function == "commit" and self.before_commit:
+            change, self.before_commit = self.before_commit, None
+            change()
+        with self.processes.of(function):
+            return STEPS[function](told, None)
+
     # -- what no function does
 
     def marks(self) -> list[dict[str, Any]]:
@@ -419,12 +553,13 @@ class Scenario:
             (each for each in items if each["sk"]["S"].startswith(UNINDEXED)), key=lambda each: each["sk"]["S"]
         )
 
-    def replaceable(self) -> Any:
+    def replaceables(self) -> list[Any]:
         wiring.use(None)
-        make = wiring.wired().replaceable
-        assert make
-        return make()
+        wired = wiring.wired()
+        assert wired.replaceable
+        assert wired.replaceable_history
+        return [wired.replaceable(), wired.replaceable_history()]
 
     def delete_indices(self) -> None:
-        for name in httpx.get(f"{self.node}/memories*").json():
+        for name in httpx.get(f"{self.node}/memories*,history*").json():
             httpx.delete(f"{self.node}/{name}").raise_for_status()

@@ -6,13 +6,16 @@ itself does with a function's role (logs, traces, the stream, the queue of failu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from typing import Any
 
 import needs_node  # noqa: F401
 import pytest
+from recorded import SEARCH
 from resolved import Resolved, statements
-from scenario import MODEL, TABLES, Recorded, recorded
+from scenario import MACHINE, TABLES, Recorded, recorded
 from templates import Synthesised
 
 from agent_memory.runtime.routes import ROUTES
@@ -27,10 +30,11 @@ Uses = Mapping[str, set[tuple[str, str]]]
 
 @pytest.fixture(scope="module")
 def granted(synthesised: Synthesised) -> Uses:
-    """What each function's role allows to its handler: actions on tables' names, paths of the domain, models."""
+    """What each function's role allows to its handler: actions on tables' names, paths of the domain, models, the state
+    machine; and what the domain's own roles let it search."""
     deployed = Resolved(synthesised.dev.body)
     return {
-        each["Handler"].split(".")[1]: set(_grants(deployed, each["Role"].rpartition("/")[2]))
+        each["Handler"].split(".")[1]: {*_grants(deployed, each["Role"].rpartition("/")[2]), *_searches(deployed, each)}
         for each in deployed.of_type("AWS::Lambda::Function").values()
         if each["Handler"].startswith("functions.")
     }
@@ -66,7 +70,7 @@ def test_lambda_itself_does_the_same_with_every_role_and_reads_the_stream_with_o
 
 
 def _is_a_handlers(action: str) -> bool:
-    return action.split(":")[0] in ("dynamodb", "es", "bedrock") and action not in BY_THE_STREAM
+    return action.split(":")[0] in ("dynamodb", "es", "bedrock", "states") and action not in BY_THE_STREAM
 
 
 def _allowed(deployed: Resolved, role: str) -> list[tuple[str, str]]:
@@ -85,9 +89,21 @@ def _named(arn: str) -> str:
             return next(name for name in TABLES if name in resource.removeprefix("table/MemoryTables"))
         case "es":
             return resource.partition("/")[2].partition("/")[2]
+        case "states":
+            assert resource.startswith("stateMachine:MemoryTurnEndMachine")
+            return MACHINE
         case _:
-            assert resource == f"foundation-model/{MODEL}"
-            return MODEL
+            kind, _, model = resource.partition("/")
+            assert (service, kind) == ("bedrock", "foundation-model")
+            return model
+
+
+def _searches(deployed: Resolved, function: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    (given,) = (each["Roles"] for each in deployed.of_type("AWS::CloudFormation::CustomResource").values())
+    for role in json.loads(given).values():
+        for permissions in role["index_permissions"] if function["Role"] in role["backend_roles"] else ():
+            if SEARCH in permissions["allowed_actions"]:
+                yield from ((SEARCH, pattern) for pattern in permissions["index_patterns"])
 
 
 def _covers(grant: tuple[str, str], use: tuple[str, str]) -> bool:
