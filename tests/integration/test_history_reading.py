@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from itertools import islice
 from typing import Any
 
 import pytest
 from embedders import HashEmbedder
 from pydantic import TypeAdapter
-from world import World, WorldTurn, with_embedder
+from world import World, WorldTurn, with_embedder, with_services
 
 from agent_memory.domain.errors import IndexUnavailable
+from agent_memory.domain.history import HistoryPlace, KeptTurn
 from agent_memory.domain.messages import Message
 from agent_memory.domain.ports import IndexAnswer, IndexEntry, IndexQuery
-from agent_memory.operations import index_history
+from agent_memory.domain.ulids import derived, made_at
+from agent_memory.operations import index_history, past
 from agent_memory.operations.index_history import rebuild_history
 from agent_memory.operations.messages import add_messages
+from agent_memory.store import history
+from agent_memory.store.history import History
 
 MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
 KEPT = {"index": "messages_and_tools"}
@@ -112,3 +117,53 @@ def test_a_filling_that_is_stopped_within_a_session_goes_on_within_it(
         seen += index.turns
     assert list(dict.fromkeys(seen)) == expected
     assert told_turns == [1] * 6
+
+
+class Watched(History):
+    """reads: pages of kept turns that were read."""
+
+    reads = 0
+
+    def newest(self, place: HistoryPlace, *, before: int, limit: int) -> list[KeptTurn]:
+        self.reads += 1
+        return super().newest(place, before=before, limit=limit)
+
+
+@pytest.mark.rule("HI-3")
+def test_an_id_that_is_not_there_is_missing_before_the_whole_session_is_read(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past, "BEHIND", 3)
+    monkeypatch.setattr(history, "_PAGE", 1)
+    watched = Watched(world.table)
+    world = with_services(world, history=watched)
+    agent = world.configure(history=KEPT)
+    ids = []
+    for n in range(30):
+        ids += told(world, agent, f"locker {n}")
+        world.clock.advance(hours=6)
+    look = world.begin(agent)
+
+    def reads(id: str) -> int:
+        watched.reads = 0
+        output = looked(look, ids=[id])
+        assert (output["missing"], len(output["events"])) in (([], 1), ([id], 0))
+        return watched.reads
+
+    assert looked(look, ids=ids[:1])["events"][0]["text"] == "turn 1, user\nlocker 0"
+    assert reads("not an id") == 0
+    assert reads(derived(made_at(ids[0]) - timedelta(days=99), "before the session")) == 0
+    assert reads(derived(world.clock.moment, "of no turn")) < 10
+    assert reads(derived(made_at(ids[20]), "of no turn")) < 10 + 10  # down to where it would stand, and a little more
+
+
+@pytest.mark.rule("HI-3", "TU-6")
+def test_a_turn_that_was_tried_again_days_later_is_read_by_the_ids_of_its_last_attempt(world: World) -> None:
+    agent = world.configure(history=KEPT)
+    first = world.begin(agent)
+    first.roll_back()
+    told(world, agent, "My locker is blue.")
+    world.clock.advance(days=9)
+    ids = told(world, agent, "My locker is red.", retry_of=first.id)
+    (event,) = looked(world.begin(agent), ids=ids)["events"]
+    assert event["text"] == "turn 1, user\nMy locker is red."

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from heapq import merge
 from itertools import islice
 from typing import Any
 
 from agent_memory.domain.history import Before, HistoryPlace, KeptEvent, KeptTurn, kept_events
 from agent_memory.domain.history_parts import Part, parts_of_turn, place_of_part
-from agent_memory.domain.turns import Turn
+from agent_memory.domain.turns import OPEN_FOR, Turn
+from agent_memory.domain.ulids import is_ulid, made_at
 
 from .services import Services
+
+BEHIND = 1000  # turns that are looked through for an id behind those that can hold it
+_APART = timedelta(hours=1)  # clocks, of several machines or of one that was set back
+_OPEN_FOR = OPEN_FOR + _APART
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +116,31 @@ class Past:
                 found.append(Shown(turns[number], event, part, len(event.parts), score))
         return found
 
-    def by_ids(self, ids: Sequence[str]) -> dict[str, Shown]:
-        """Whole events, by their ids."""
+    def by_ids(self, ids: Collection[str]) -> dict[str, Shown]:
+        """Whole events, by their ids. What is not there costs no reading of the whole session: a message's id is of
+        the instant at which it came, and its turn had begun by then and was still open. `BEHIND` turns further back it
+        is given up, since only an attempt that was made much later than its turn's first would stand there."""
+        wanted = self._of_the_session(ids)
         found: dict[str, Shown] = {}
-        for kept in self._newest_first():
-            here = {message.sequence for message in kept.messages if message.id in ids}
+        behind = 0
+        for kept in self._newest_first() if wanted else ():
+            here = {message.sequence for message in kept.messages if message.id in wanted}
             events = events_at(self.services, kept, here).values() if here else ()
             found |= {event.id: Shown(kept, event, 1, 1) for event in events}
-            if len(found) == len(ids):
+            wanted -= found.keys()
+            behind += bool(wanted) and made_at(kept.turn_id) < made_at(min(wanted)) - _OPEN_FOR
+            if not wanted or behind > BEHIND:
                 break
         return found
+
+    def _of_the_session(self, ids: Collection[str]) -> set[str]:
+        """Those that are ids, and not older than the session."""
+        several = {id for id in ids if is_ulid(id)}
+        if not (several and self.places):
+            return set()
+        place = self.places[0]
+        session = self.services.sessions.get(place.agent_id, place.session_id)
+        return {id for id in several if session and made_at(id) > made_at(session.first_turn_id) - _APART}
 
     def _several(self, place: HistoryPlace, numbers: Collection[int]) -> list[KeptTurn]:
         return [kept for kept in self.services.history.several(place, numbers).values() if self._sees(kept)]
