@@ -3,13 +3,15 @@ HTTP with the product's own client: by roles with grants, with too few, and unsi
 
 All resources are made but one: the domain's own roles, since the node has no security plugin (proved in
 `tests/infra/test_search_access.py`). The functions run on this machine's Python, with the layer's dependencies built
-for it (`tests/infra/test_bundling.py` looks at the real one), ask a model on the loopback, and have more time.
+for it (`tests/infra/test_bundling.py` looks at the real one), ask models on the loopback, and have more time. A step of
+the state machine that failed is tried again at once.
 
 The emulator checks signatures, the callers' policies and those of the functions' roles on the tables. What it does not,
 and where that is proved instead:
 
 - tags of a caller: what needs two grants given apart stays closed (`tests/infra/test_grant_matrix.py`);
-- policies of the domain, and of the model (`tests/infra/test_reach.py`, `test_roles.py`);
+- policies of the domain, of the models, and of the state machine (`tests/infra/test_reach.py`, `test_roles.py`,
+  `test_turn_end.py`);
 - the interface's own refusal of a signed caller without a grant is 403, though not as the problem that the template
   says (`tests/infra/test_api_template.py`); that of an unsigned call is;
 - bodies above 10 MB reach the functions, which refuse them as well;
@@ -20,19 +22,23 @@ and where that is proved instead:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import httpx
 import pytest
-from embedding_server import ScriptedServer
+from embedding_server import ScriptedServer, scripted_server
 from emulator.deploying import Deployed, deploy
 from emulator.environment import environment
 from emulator.process import OWNER, REGION, running_emulator
 from emulator.stack import STACK, synthesise
 from node_js import give_up
 from opensearch_node.node import NodeMissing, running_node
+from review_questions import completion
 
 from agent_memory.client import AgentMemory, Forbidden, NotAllowed, Resending, SigV4
 from agent_memory.client.agent import Agent
@@ -48,7 +54,8 @@ CONFIG = {
         "scope": {"read": ["session", "agent", "platform"], "write": ["session", "agent", "platform"]},
         "tools": ["add_memory", "read_memory", "delete_memory"],
         "search": {"min_score": -1},
-    }
+    },
+    "history": {"index": "messages"},
 }
 
 Client = Callable[[str], AgentMemory]
@@ -64,6 +71,41 @@ def node() -> Iterator[str]:
         give_up(f"no OpenSearch node: {reason}")
 
 
+@dataclass
+class Reviewing:
+    """The model that reviews. proposed: summaries of facts, at the next question alone. down: it answers nothing.
+    may_answer: until then it thinks."""
+
+    server: ScriptedServer
+    proposed: list[str] = field(default_factory=list)
+    down: bool = False
+    may_answer: Event = field(default_factory=Event)
+
+    def script(self, body: dict[str, Any]) -> tuple[int, Any]:
+        if self.down:
+            return 503, {}
+        self.may_answer.wait()
+        if body["response_format"]["json_schema"]["name"] == "memory_decisions":
+            asked = json.loads(body["messages"][1]["content"])["candidates"]
+            added = [
+                {"candidate": each["candidate"], "action": "add", "memory_id": None, "reason": ""} for each in asked
+            ]
+            return 200, completion(json.dumps({"decisions": added}))
+        proposed, self.proposed = self.proposed, []
+        candidates = [{"retracts": False, "summary": summary, "kind": "fact"} for summary in proposed]
+        return 200, completion(json.dumps({"candidates": candidates}))
+
+
+@pytest.fixture(scope="module")
+def reviewer() -> Iterator[Reviewing]:
+    with scripted_server() as server:
+        reviewing = Reviewing(server)
+        reviewing.may_answer.set()
+        server.path, server.script = "/v1/chat/completions", reviewing.script
+        yield reviewing
+        reviewing.may_answer.set()
+
+
 @pytest.fixture(scope="module")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cdk.out")
@@ -73,7 +115,11 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def deployed(
-    assembly: Path, node: str, embedder: ScriptedServer, tmp_path_factory: pytest.TempPathFactory
+    assembly: Path,
+    node: str,
+    embedder: ScriptedServer,
+    reviewer: Reviewing,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Deployed]:
     from infra.bundling import dependencies
 
@@ -84,15 +130,19 @@ def deployed(
         settings.EMBEDDER_MODEL: "scripted",
         settings.EMBEDDER_DIMENSIONS: str(embedder.hash.dimensions),
         settings.EMBEDDER_MIN_SCORE: "-1",
+        settings.REVIEWER: f"openai:{reviewer.server.url}",
+        settings.REVIEWER_MODEL: "scripted",
     }
     with running_emulator(made, tmp_path_factory.mktemp("emulator")) as emulator:
         deployed = deploy(emulator, assembly, STACK, layer=made.layer, environment=told)
         deployed.invoke("upkeep")  # the schedule's first run makes the index
         yield deployed
-        log = emulator.log.read_text("utf-8", "replace")
-        assert MARK not in log
-        assert '"level":"ERROR"' not in log
-        assert "Traceback" not in log
+        lines = [*deployed.logged(), *emulator.log.read_text("utf-8", "replace").splitlines()]
+        assert not [line for line in lines if MARK in line]
+        assert not [line for line in lines if '"level":"ERROR"' in line]
+        assert set(raised(lines)) <= {
+            "agent_memory.domain.errors.ReviewerUnavailable: the reviewing server answered 503"
+        }
         deployed.destroy()
         assert emulator.client("dynamodb").list_tables()["TableNames"] == []
         assert emulator.client("lambda").list_functions()["Functions"] == []
@@ -133,9 +183,7 @@ def saved(harness: Agent) -> str:
 @pytest.fixture(scope="module")
 def indexed(saved: str, by: Client) -> str:
     """The same once the index shows it, which the stream brings about."""
-    patience = Event()
-    while by("Operator").status().index.unindexed:
-        patience.wait(0.2)
+    wait_until(lambda: by("Operator").status().index.unindexed == 0)
     return saved
 
 
@@ -171,6 +219,132 @@ def test_a_turn_that_fails_leaves_nothing(harness: Agent, by: Client) -> None:
     lost = turn.add(f"Never said in {MARK}.", kind="fact").memory.id
     assert turn.end("failed", error="crashed").status == "rolled_back"
     assert lost not in {record.id for record in by("Desk").agent(AGENT).memories(status="all")}
+
+
+# ---------------------------------------------------------------- their ends
+
+
+@pytest.mark.rule("TU-2", "EX-1", "EX-8")
+def test_what_a_turn_said_is_reviewed_and_committed_by_the_state_machine(
+    harness: Agent, by: Client, deployed: Deployed, reviewer: Reviewing
+) -> None:
+    reviewer.proposed = [f"Pays by card in {MARK}."]
+    turn = harness.begin(session_id="s-8", messages=says("From now on I pay by card."))
+    state = turn.end()
+    assert (state.status, state.review.status, state.review.added) == ("committed", "done", 1)
+    assert f"Pays by card in {MARK}." in summaries(by)
+    (execution,) = executions(deployed, turn.id)
+    assert (execution["status"], execution["name"]) == ("SUCCEEDED", f"{turn.id}-0")
+    assert json.loads(execution["input"]) == {"agent_id": AGENT, "turn_id": turn.id}
+
+
+@pytest.mark.rule("EX-6", "GR-1")
+def test_a_turn_whose_review_fails_commits_and_is_reviewed_again_when_somebody_asks(
+    harness: Agent, by: Client, deployed: Deployed, reviewer: Reviewing
+) -> None:
+    reviewer.down = True
+    turn = harness.begin(session_id="s-9", messages=says("I moved to Kiel."))
+    state = turn.end()
+    assert (state.status, state.review.status) == ("committed", "failed")
+    assert turn.id in {listed.turn_id for listed in harness.turns(review="failed")}
+    with pytest.raises(Forbidden):
+        by("Desk").agent(AGENT).review_again(turn.id, wait=0)
+    reviewer.down, reviewer.proposed = False, [f"Lives in Kiel, {MARK}."]
+    assert by("Operator").agent(AGENT).review_again(turn.id, wait=0).review.status == "pending"
+    assert turn.wait().review.status == "done"
+    assert f"Lives in Kiel, {MARK}." in summaries(by)
+    assert [each["status"] for each in executions(deployed, turn.id)] == ["SUCCEEDED", "SUCCEEDED"]
+
+
+@pytest.mark.rule("TU-2")
+def test_an_end_that_is_called_or_begun_twice_is_carried_out_once(
+    harness: Agent, deployed: Deployed, reviewer: Reviewing
+) -> None:
+    turn = harness.begin(session_id="s-10", messages=says("I like tea."))
+    first = turn.end()
+    asked = len(reviewer.server.asked)
+    assert harness.turn(turn.id).end() == first
+    step_functions = deployed.emulator.client("stepfunctions")
+    with pytest.raises(step_functions.exceptions.ExecutionAlreadyExists):
+        step_functions.start_execution(stateMachineArn=deployed.outputs["TurnEnd"], name=f"{turn.id}-0", input="{}")
+    assert len(executions(deployed, turn.id)) == 1
+    assert len(reviewer.server.asked) == asked
+
+
+@pytest.mark.rule("TU-2", "GR-1")
+def test_a_workflow_of_the_owners_waits_for_a_turn_that_it_has_ended(
+    harness: Agent, by: Client, deployed: Deployed, reviewer: Reviewing
+) -> None:
+    reviewer.proposed = [f"Has a dog in {MARK}."]
+    reviewer.may_answer.clear()
+    turn = harness.begin(session_id="s-11", messages=says("My dog is ill."))
+    assert turn.end(wait=0).status == "ending"
+    step_functions = deployed.emulator.client("stepfunctions")
+    asked = json.dumps({"agent_id": AGENT, "turn_id": turn.id, "order": "of the workflow's own"})
+    begun = step_functions.start_execution(stateMachineArn=deployed.outputs["WorkflowArn"], input=asked)
+    reviewer.may_answer.set()
+    done = finished(deployed, begun["executionArn"])
+    assert done["status"] == "SUCCEEDED", done
+    assert json.loads(done["output"])["turn_id"] == turn.id
+    assert harness.turn(turn.id).state.status == "committed"
+    assert summaries(by).count(f"Has a dog in {MARK}.") == 1
+
+
+@pytest.mark.rule("HI-1", "HI-2")
+def test_what_a_turn_said_is_found_in_the_history_of_its_session_also_once_it_is_indexed(
+    harness: Agent, by: Client, node: str
+) -> None:
+    with harness.begin(session_id="s-12", messages=says(f"The parcel is in {MARK}.")) as turn:
+        pass
+    for _ in ("not yet indexed, perhaps", "indexed"):
+        with harness.begin(session_id="s-12") as later:
+            (event,) = later.search_history("parcel").events
+        assert event.text.endswith(f"The parcel is in {MARK}.")
+        wait_until(lambda: by("Operator").status().index.unindexed == 0)
+    found = httpx.post(f"{node}/history/_search", json={"query": {"match_all": {}}}).json()
+    assert found["hits"]["total"]["value"] >= 1
+    assert turn.id
+
+
+def raised(lines: Sequence[str]) -> Iterator[str]:
+    """What each traceback among the lines ends with."""
+    for n, line in enumerate(lines, 1):
+        if "Traceback" in line:
+            yield next(each for each in lines[n:] if not each.startswith(" "))
+
+
+def says(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "text": text}]
+
+
+def summaries(by: Client) -> list[str]:
+    return [record.summary for record in by("Desk").agent(AGENT).memories()]
+
+
+def executions(deployed: Deployed, turn_id: str) -> list[dict[str, Any]]:
+    """Of the state machine, of this turn; once they are over."""
+    machine = deployed.outputs["TurnEnd"]
+    listed = deployed.emulator.client("stepfunctions").list_executions(stateMachineArn=machine)["executions"]
+    arns = [each["executionArn"] for each in listed if each["name"].startswith(turn_id)]
+    return sorted((finished(deployed, arn) for arn in arns), key=lambda each: each["name"])
+
+
+def finished(deployed: Deployed, execution: str) -> dict[str, Any]:
+    step_functions = deployed.emulator.client("stepfunctions")
+    described: list[dict[str, Any]] = []
+
+    def is_over() -> bool:
+        described.append(step_functions.describe_execution(executionArn=execution))
+        return described[-1]["status"] != "RUNNING"
+
+    wait_until(is_over)
+    return described[-1]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    patience = Event()
+    while not holds():
+        patience.wait(0.2)
 
 
 # ---------------------------------------------------------------- grants

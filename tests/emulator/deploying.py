@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -35,10 +35,21 @@ class Deployed:
         body: dict[str, Any] = json.loads(said)
         return body
 
+    def logged(self) -> list[str]:
+        """Every line that the functions have logged."""
+        logs = self.emulator.client("logs")
+        groups = [group["logGroupName"] for group in logs.describe_log_groups()["logGroups"]]
+        pages = (page for group in groups for page in _pages(logs, group))
+        return [event["message"] for page in pages for event in page["events"]]
+
     def destroy(self) -> None:
         cloudformation = self.emulator.client("cloudformation")
         cloudformation.delete_stack(StackName=self.name)
         assert _settled(cloudformation, self.name) in ("DELETE_COMPLETE", None)
+
+
+def _pages(logs: Any, group: str) -> Iterator[dict[str, Any]]:
+    return iter(logs.get_paginator("filter_log_events").paginate(logGroupName=group))
 
 
 def deploy(emulator: Emulator, assembly: Path, name: str, *, layer: Path, environment: Mapping[str, str]) -> Deployed:

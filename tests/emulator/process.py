@@ -59,6 +59,7 @@ def running_emulator(environment: Environment, folder: Path) -> Iterator[Emulato
         "MINISTACK_REGION": REGION,
         "BIND_HOST": "127.0.0.1",  # every address otherwise
         "GATEWAY_PORT": str(port),
+        "SFN_WAIT_SCALE": "0",  # a step that failed is tried again at once
         "STATE_DIR": str(folder / "state"),
         "TMPDIR": str(folder),
     }

@@ -1,4 +1,5 @@
-"""The stack of the stage dev, and beside it a role for each kind of caller, granted by the product's own methods."""
+"""The stack of the stage dev, and beside it a role for each kind of caller and a workflow of the owner's, granted by
+the product's own methods."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ def synthesise(folder: Path, *, agent: str, other: str) -> None:
     os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "1")
     from aws_cdk import App, CfnOutput
     from aws_cdk import aws_iam as iam
+    from aws_cdk import aws_stepfunctions as sfn
 
     from infra.grants import ALL, PLATFORM
     from infra.memory_stack import MemoryStack
@@ -42,4 +44,24 @@ def synthesise(folder: Path, *, agent: str, other: str) -> None:
     memory.grant_operate(roles["Operator"], agents=ALL)
     memory.grant_select(roles["Stranger"], agents=[other])
     memory.grant_run(roles["Stranger"], agents=[other])
+    role = iam.Role(stack, "WorkflowRole", assumed_by=iam.ServicePrincipal("states.amazonaws.com"))
+    body = sfn.DefinitionBody.from_string(json.dumps(workflow(memory.turn_end.machine.state_machine_arn)))
+    machine = sfn.StateMachine(stack, "Workflow", definition_body=body, role=role)
+    memory.grant_turn_end(role)
+    CfnOutput(stack, "WorkflowArn", value=machine.state_machine_arn)
     app.synth()
+
+
+def workflow(turn_end: str) -> dict[str, object]:
+    """It has a turn reviewed and committed, and waits for that."""
+    end = {
+        "Type": "Task",
+        "Resource": "arn:aws:states:::states:startExecution.sync:2",
+        "Parameters": {
+            "StateMachineArn": turn_end,
+            "Input": {"agent_id.$": "$.agent_id", "turn_id.$": "$.turn_id"},
+        },
+        "OutputPath": "$.Output",
+        "End": True,
+    }
+    return {"StartAt": "EndTurn", "States": {"EndTurn": end}}
