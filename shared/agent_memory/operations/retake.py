@@ -17,6 +17,7 @@ from agent_memory.domain.staging import Confirm, Dropped, Hide, Remove, Save, St
 from agent_memory.domain.turns import Review
 
 from .enter import Entered
+from .review_events import decision_event
 from .services import Services
 from .staged import MOST_ACTIONS, View, view_of
 
@@ -115,17 +116,10 @@ def _said_of(change: Staged) -> tuple[str, str] | None:
 def _told(change: Staged, reason: str, at: str) -> dict[str, Any]:
     """Of what was added, and is not kept beside its decision, how long it was."""
     if change.decided is not None:
-        told = {"candidate": change.decided["candidate"], "source": change.decided["source"]}
+        source, told = change.decided["source"], {"candidate": change.decided["candidate"]}
     else:
         (record,) = new_records([change])
-        told = {"length": len(record.summary), "source": record.source}
+        source, told = record.source, {"length": len(record.summary)}
     target = change.record.replaces[:1] if isinstance(change, Save | Hide) else (getattr(change, "id", None),)
-    return {
-        "type": "review",
-        "at": at,
-        **told,
-        "decision": "skip",
-        "memory_id": next(iter(target), None),
-        "reason": reason,
-        "neighbours": [],
-    }
+    memory_id = next(iter(target), None)
+    return decision_event(at, told, source=source, decision="skip", reason=reason, memory_id=memory_id)

@@ -27,9 +27,11 @@ from agent_memory.domain.times import written
 from agent_memory.domain.turns import ReviewStatus, Turn, Waiting
 
 from .asking import Asking, Unreadable
-from .deciding import Decided, Proposal, decide
+from .carrying_out import Decided, Proposal
+from .deciding import decide
 from .enter import Entered, configuration, find_turn
 from .retake import changed_targets, fewer, new_records, without
+from .review_events import decision_event
 from .services import Services
 from .staged import staged_view
 from .unread import Lesson, Reading, lessons, read_next
@@ -126,8 +128,8 @@ class _Step:
     def _wrong(self, wrong: Wrong) -> dict[str, Any]:
         """Without its text, which nobody may read: what is wrong with it may be just that."""
         at = written(self.services.clock.now())
-        told = {"type": "review", "at": at, "length": wrong.length, "source": "review", "decision": "skip"}
-        return {**told, "memory_id": None, "reason": decisions.UNREADABLE, "neighbours": []}
+        told = {"length": wrong.length}
+        return decision_event(at, told, source="review", decision="skip", reason=decisions.UNREADABLE)
 
     # -- what comes of them
 
