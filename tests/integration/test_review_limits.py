@@ -3,8 +3,11 @@
 from random import Random
 
 import pytest
-from reviewing import active, again, counts, decided, learn, record, records, review_of, say, scripted
+from reviewing import active, again, counts, decided, held, learn, record, records, review_of, say, scripted
 from scripted_reviewer import deleting, fact, replacing, retraction, skipping
+
+from agent_memory.operations.review import review
+from agent_memory.operations.turn_end import carry_out
 
 rule = pytest.mark.rule
 
@@ -110,6 +113,28 @@ def _keyed(word, start, number):
 def _told_again(candidate):
     is_new = candidate["summary"].startswith("Keyed")
     return {"action": "add", "memory_id": None, "reason": "It is new."} if is_new else skipping(candidate)
+
+
+@rule("TU-5", "TU-8", "RC-3")
+def test_what_has_no_room_once_others_have_taken_its_keys_gives_way_and_the_turn_commits(machine):
+    world, model = scripted(machine)
+    agent = world.configure()
+    model.candidates = [fact(f"Topic {n}: new.", memory_key=f"key {n}") for n in range(25)]
+    turn = say(world.begin(agent), "Hello.")
+    with held(world):
+        turn.commit()
+    review(world.services, agent, turn.id)
+    for start in (0, 13):
+        other = world.begin(agent)
+        for n in range(start, min(25, start + 13)):
+            other.add(f"Other {n}: one.", memory_key=f"key {n}")
+        other.commit()
+    carry_out(world.services, agent, turn.id)
+    added, _, _, skipped = counts(turn)
+    assert (turn.state()["status"], review_of(turn)["status"]) == ("committed", "done")
+    assert (added + skipped, len(active(world, agent))) == (25, 25)
+    assert 0 < decided(turn).count(("skip", "turn_full")) == skipped
+    assert len(turn.state()["memories"]) == added
 
 
 @rule("TU-5", "EX-6")
