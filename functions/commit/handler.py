@@ -11,8 +11,7 @@ from typing import Any
 
 from agent_memory.operations.commit import commit
 from agent_memory.operations.review import UNAVAILABLE
-from agent_memory.runtime.lambda_handler import lambda_handler
-from agent_memory.runtime.turn_ends import tell
+from agent_memory.runtime.turn_ends import step, tell
 from agent_memory.runtime.wiring import services
 
 
@@ -23,4 +22,4 @@ def handle(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return {"agent_id": done.turn.agent_id, "turn_id": done.turn.turn_id, "look_again": done.look_again}
 
 
-handler = lambda_handler(handle)
+handler = step(handle)

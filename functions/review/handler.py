@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_memory.operations.review import review
-from agent_memory.runtime.lambda_handler import lambda_handler
+from agent_memory.runtime.turn_ends import step
 from agent_memory.runtime.wiring import services
 
 
@@ -18,4 +18,4 @@ def handle(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return {"agent_id": turn.agent_id, "turn_id": turn.turn_id}
 
 
-handler = lambda_handler(handle)
+handler = step(handle)
