@@ -17,7 +17,7 @@ from .lambda_handler import Event, Handle, lambda_handler
 
 
 class StepBroke(Exception):
-    """By a fault of ours, which is logged. The state machine keeps what a step raises, and so may show no more of it."""
+    """By a fault of ours, which is logged. The state machine keeps what a step raises, so it may show no more of it."""
 
 
 def step(handle: Handle) -> Handle:
