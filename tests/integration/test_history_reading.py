@@ -21,7 +21,7 @@ from agent_memory.domain.ulids import derived, made_at
 from agent_memory.operations import index_history, past
 from agent_memory.operations.index_history import rebuild_history
 from agent_memory.operations.messages import add_messages
-from agent_memory.store import history
+from agent_memory.store import history, packed_events
 from agent_memory.store.history import History
 
 MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
@@ -167,3 +167,26 @@ def test_a_turn_that_was_tried_again_days_later_is_read_by_the_ids_of_its_last_a
     ids = told(world, agent, "My locker is red.", retry_of=first.id)
     (event,) = looked(world.begin(agent), ids=ids)["events"]
     assert event["text"] == "turn 1, user\nMy locker is red."
+
+
+@pytest.mark.rule("IF-7", "HI-1")
+def test_the_messages_of_a_turn_are_read_a_few_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_events, "_ROWS", 2)
+    agent = world.configure(history=KEPT)
+    turn = world.begin(agent)
+    for n in range(6):
+        add_messages(world.services, agent, turn.id, [MESSAGE.validate_python({"role": "user", "text": str(n)})])
+    read: list[int] = []
+    query = type(world.table).query
+
+    def counted(*args: Any, **options: Any) -> Any:
+        rows = query(*args, **options)
+        read.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(type(world.table), "query", counted)
+    messages = world.services.turns.each_message(agent, turn.id)
+    assert [next(messages)["text"] for _ in range(3)] == ["0", "1", "2"]
+    assert read == [2, 2]
+    assert [message["text"] for message in messages] == ["3", "4", "5"]
+    assert read == [2, 2, 2, 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -25,16 +25,21 @@ class Kept:
 
 
 def kept_of(
-    services: Services, turn: Turn, config: AgentConfig, messages: Sequence[Mapping[str, Any]], *, now: datetime
+    services: Services, turn: Turn, config: AgentConfig, messages: Iterable[Mapping[str, Any]], *, now: datetime
 ) -> Kept:
-    """messages: all of the attempt, in order, each with its `sequence`, stored or to be. Nothing is kept without
-    a session, of a replay (HI-5), or where the configuration keeps no history. A row with a condition is among the
-    writes: of two turns of a session that commit at once one is refused, and looks again."""
+    """messages: all of the attempt, in order, each with its `sequence`, stored or to be; they are taken one by one,
+    since their texts together may be more than the memory holds. Nothing is kept without a session, of a replay (HI-5),
+    or where the configuration keeps no history. A row with a condition is among the writes: of two turns of a session
+    that commit at once one is refused, and looks again."""
     history = config.history
     if history is None or turn.session_id is None or turn.number is None or not turn.belongs_to_session:
         return Kept()
-    events = kept_events(messages, history.index)
-    if not events:
+    messages_kept = [
+        KeptMessage(event.sequence, event.id, len(event.parts))
+        for message in messages
+        for event in kept_events([message], history.index)
+    ]
+    if not messages_kept:
         return Kept()
     place = HistoryPlace(turn.agent_id, turn.session_id, turn.preview)
     commits = services.sessions.commits(turn.agent_id, turn.session_id)
@@ -45,8 +50,8 @@ def kept_of(
         turn.execution_id,
         history.index,
         commits + 1,
-        [KeptMessage(event.sequence, event.id, len(event.parts)) for event in events],
+        messages_kept,
         written(now + history.retention.span) if history.retention else None,
     )
     counted = services.sessions.count_commit(turn.agent_id, turn.session_id, commits)
-    return Kept([*services.history.keep(kept, services.ids.new(now)), counted], len(events))
+    return Kept([*services.history.keep(kept, services.ids.new(now)), counted], len(messages_kept))

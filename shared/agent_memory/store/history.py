@@ -19,7 +19,7 @@ from agent_memory.domain.ports import Delete, Item, Key, Put, Row, Table, Write
 from agent_memory.domain.times import instant
 
 from . import keys
-from .packed_events import events_of
+from .packed_events import events_of, messages_in
 
 _ROW_BYTES = 250_000  # of vectors in one item, well below its 400 KB
 _VECTOR_ROWS = 16  # of a page
@@ -75,11 +75,10 @@ class History:
 
     # -- the messages
 
-    def messages(self, turn: KeptTurn) -> list[dict[str, Any]]:
-        """All messages of the turn, kept or not, in order, each with its sequence number."""
-        partition = keys.turn_partition(turn.place.agent_id, turn.turn_id)
-        rows = self._table.query("execution", partition, prefix=keys.MESSAGES)
-        return [event for row in rows for event in events_of(row)]
+    def messages(self, turn: KeptTurn) -> Iterator[dict[str, Any]]:
+        """All messages of the turn, kept or not, in order, each with its sequence number; read as they are asked
+        for."""
+        return messages_in(self._table, keys.turn_partition(turn.place.agent_id, turn.turn_id))
 
     def messages_at(self, turn: KeptTurn, sequences: Collection[int]) -> dict[int, dict[str, Any]]:
         """Those of these numbers that are there. Each read gives a chunk, so what lies together is read once."""

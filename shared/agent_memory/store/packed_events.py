@@ -1,14 +1,17 @@
-"""Events of a transcript as they lie in an item: those of one call together, compressed."""
+"""Events of a transcript as they lie in items: those of one call together, compressed."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_memory.domain.ports import Row
+from agent_memory.domain.ports import Row, Table
 
+from . import keys
+
+_ROWS = 32  # items that are read at a time: 10 MB at most
 CHUNK_BYTES = 300_000  # of messages in one item, before compression: well below the 400 KB of an item
 
 
@@ -31,6 +34,17 @@ def events_of(row: Row) -> list[dict[str, Any]]:
     """Those of one item, each with its number: the first has the one in the sort key, behind its letter and a #."""
     events = json.loads(zlib.decompress(row.item["packed"]))
     return [{"sequence": n, **event} for n, event in enumerate(events, int(row.key.sort[2:]))]
+
+
+def messages_in(table: Table, partition: str) -> Iterator[dict[str, Any]]:
+    """All messages of a turn, in order. Read as they are asked for, since a turn may have said hundreds of MB."""
+    after: str | None = None
+    while True:
+        rows = table.query("execution", partition, prefix=keys.MESSAGES, after=after, limit=_ROWS)
+        yield from (event for row in rows for event in events_of(row))
+        if len(rows) < _ROWS:
+            return
+        after = rows[-1].key.sort
 
 
 def packed(events: Sequence[Mapping[str, Any]]) -> bytes:

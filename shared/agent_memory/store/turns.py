@@ -15,7 +15,7 @@ from agent_memory.domain.turns import Review, ReviewStatus, Turn, TurnStatus, Wa
 
 from . import keys
 from .calls import call_rows
-from .packed_events import chunks, events_of, packed
+from .packed_events import chunks, events_of, messages_in, packed
 from .staged_items import staged_change, staged_item
 
 MAX_SEEN = 2000  # records of one conversation that were shown: 70 KB; what was shown longer ago counts as unseen
@@ -261,8 +261,11 @@ class Turns:
 
     def messages_of(self, agent_id: str, turn_id: str) -> list[dict[str, Any]]:
         """All that were kept, in order."""
-        rows = self._table.query("execution", keys.turn_partition(agent_id, turn_id), prefix=keys.MESSAGES)
-        return [event for row in rows for event in events_of(row)]
+        return list(self.each_message(agent_id, turn_id))
+
+    def each_message(self, agent_id: str, turn_id: str) -> Iterator[dict[str, Any]]:
+        """The same, read as they are asked for."""
+        return messages_in(self._table, keys.turn_partition(agent_id, turn_id))
 
     # -- what no review has read
 

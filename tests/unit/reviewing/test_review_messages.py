@@ -146,6 +146,24 @@ def test_ids_of_calls_that_come_again_in_a_later_turn_mean_its_own():
     ]
 
 
+@pytest.mark.rule("EX-2")
+@pytest.mark.parametrize(("most", "left"), [(0, 5), (4, 5), (5, 4), (14, 3), (15, 0), (99, 0), (None, 0)])
+def test_no_more_is_read_than_so_many_characters_that_are_shown(most, left):
+    """What is cut out or blank counts nothing: else something would never be read."""
+    events = iter(
+        [
+            message(f"Hello{BLOCK}"),
+            message("World"),
+            message("There"),
+            message("", "agent", calls=calls(("c1", "look_up"))),
+            message("qqresult" * 9, "tool"),
+            message("   "),
+        ]
+    )
+    messages_shown(events, most)
+    assert len(list(events)) == left
+
+
 def test_an_answer_to_a_call_that_nobody_made_is_ignored():
     assert texts(message("x", "tool"), message("Hello.")) == ["Hello."]
 

@@ -5,7 +5,7 @@ Knows which messages count and what of them is left out. Leaves to others which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..block import strip_blocks
@@ -29,16 +29,25 @@ def is_reviewed(event: Mapping[str, Any]) -> bool:
     )
 
 
-def messages_shown(events: Sequence[Mapping[str, Any]]) -> list[Shown]:
+def messages_shown(events: Iterable[Mapping[str, Any]], most: int | None = None) -> list[Shown]:
     """Messages as `{"role", "text", "at"}`, in order, without what a recall rendered, which is not learned again.
 
     events: messages of one or more turns as the transcript keeps them, tools' too. A reply that called tools ends in a
-    line with their names and whether each failed. What is blank after all that is not shown."""
-    outcomes = _outcomes(events)
-    shown = [(event, _text(event, outcomes)) for event in events if is_reviewed(event)]
-    return [
-        {"role": event["role"], "text": text, "at": event["said_at"]} for event, text in shown if not is_invisible(text)
-    ]
+    line with their names and whether each failed. What is blank after all that is not shown. most: characters behind
+    which no more events are read. Of what is not shown no text is held: results of tools may be long."""
+    outcomes = _Outcomes()
+    said: list[tuple[Shown, list[tuple[str, int]]]] = []
+    length = 0
+    for event in events:
+        called = outcomes.note(event)
+        if is_reviewed(event):
+            text = strip_blocks(event["text"])
+            said.append(({"role": event["role"], "text": text, "at": event["said_at"]}, called))
+            length += 0 if is_invisible(text) else len(text)
+        if most is not None and length > most:
+            break
+    shown = [{**message, "text": _text(message["text"], outcomes.told(called))} for message, called in said]
+    return [message for message in shown if not is_invisible(message["text"])]
 
 
 def windows(shown: Sequence[Shown], limit_tokens: int = MAX_WINDOW_TOKENS) -> list[list[Shown]]:
@@ -56,28 +65,33 @@ def windows(shown: Sequence[Shown], limit_tokens: int = MAX_WINDOW_TOKENS) -> li
     return filled
 
 
-def _text(event: Mapping[str, Any], outcomes: Mapping[tuple[int, str], str]) -> str:
-    text = strip_blocks(event["text"])
-    called = [f"{call['tool']} ({outcomes[id(event), call['call_id']]})" for call in event.get("calls") or ()]
+class _Outcomes:
+    """What came of each call. Harnesses number calls anew in every turn, so an answer belongs to the last call of its
+    id before it."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+        self._open: dict[tuple[str, str], int] = {}
+
+    def note(self, event: Mapping[str, Any]) -> list[tuple[str, int]]:
+        """The tools that it called, and where the outcome of each will stand."""
+        conversation, called = event["conversation"], event.get("calls") or ()
+        for id in dict.fromkeys(call["call_id"] for call in called):
+            self._open[conversation, id] = len(self._found)
+            self._found.append("no answer")
+        if event["role"] == "tool" and (asked := self._open.get((conversation, event["call_id"]))) is not None:
+            self._found[asked] = "failed" if event["is_error"] else "succeeded"
+        return [(call["tool"], self._open[conversation, call["call_id"]]) for call in called]
+
+    def told(self, called: Iterable[tuple[str, int]]) -> list[str]:
+        return [f"{tool} ({self._found[at]})" for tool, at in called]
+
+
+def _text(said: str, called: Sequence[str]) -> str:
     if not called:
-        return text
+        return said
     line = f"[Tools called: {', '.join(called)}]"
-    return line if is_invisible(text) else f"{text}\n{line}"
-
-
-def _outcomes(events: Sequence[Mapping[str, Any]]) -> dict[tuple[int, str], str]:
-    """What came of each call, by its reply and its id. Harnesses number calls anew in every turn, so an answer belongs
-    to the last call of its id before it."""
-    found: dict[tuple[int, str], str] = {}
-    open_calls: dict[tuple[str, str], tuple[int, str]] = {}
-    for event in events:
-        for call in event.get("calls") or ():
-            key = id(event), call["call_id"]
-            found[key] = "no answer"
-            open_calls[event["conversation"], call["call_id"]] = key
-        if event["role"] == "tool" and (asked := open_calls.get((event["conversation"], event["call_id"]))):
-            found[asked] = "failed" if event["is_error"] else "succeeded"
-    return found
+    return line if is_invisible(said) else f"{said}\n{line}"
 
 
 def _pieces(message: Shown, most: int) -> Iterator[Shown]:
