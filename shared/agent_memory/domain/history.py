@@ -1,7 +1,7 @@
 """What of a turn's messages stays searchable, and how it stands before a model (HI-1 to HI-3, HI-7).
 
 All of it is worked out of the message as the transcript keeps it, so history has no copy of its own. Leaves to others
-what a search finds (`history_words.py`, the search), and to the transcript to have taken out secrets.
+what a search finds (`history_parts.py`, the search), and to the transcript to have taken out secrets.
 """
 
 from __future__ import annotations

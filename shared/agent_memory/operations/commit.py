@@ -20,7 +20,7 @@ from agent_memory.store.commits import commit_writes
 
 from .also import Also, nothing
 from .enter import Entered, configuration, find_turn
-from .history import Kept, kept_of
+from .keep_history import Kept, kept_of
 from .retake import Left, changed_targets, what_stands
 from .services import Services
 from .staged import View, staged_view

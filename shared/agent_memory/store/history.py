@@ -51,7 +51,7 @@ class History:
         return [
             *ends,
             Put(keys.kept_turn(turn.place, turn.number), _item(turn)),
-            Put(keys.kept_not_yet(turn.place, turn.number), {"mark": mark}),
+            Put(keys.kept_not_yet(turn.place, turn.number), {}),
             Put(keys.unindexed(mark), {"history": told}),
         ]
 
