@@ -1,11 +1,15 @@
 """How often a review asks its model, what that costs, and what it does without asking (EX-2, RL-6)."""
 
+from collections import Counter
+
 import pytest
 from reviewing import active, again, counts, decided, learn, reject, review_of, say, scripted
 from scripted_reviewer import adding, fact, replacing, retraction, skipping
+from world import with_services
 
 from agent_memory.domain.ports import Said
 from agent_memory.operations.usage import usage
+from agent_memory.store.records import Records
 
 rule = pytest.mark.rule
 
@@ -191,3 +195,46 @@ def test_skips_and_retractions_without_neighbours_cost_nothing_more(world):
     turn = learn(world, model, agent, retraction("Invoices: no more."), decides=skipping)
     assert (model.names, active(world, agent), counts(turn)) == (["candidates"], [], (0, 0, 0, 1))
     assert learn(world, model, agent, decides=adding).state()["memories"] == []
+
+
+class Watched(Records):
+    """How often it was asked for what: the reads of a search."""
+
+    def __init__(self, table):
+        super().__init__(table)
+        self.reads = Counter()
+
+    def stored(self, places, model):
+        self.reads["stored"] += 1
+        return super().stored(places, model)
+
+    def vectors(self, places, model):
+        self.reads["vectors"] += 1
+        return super().vectors(places, model)
+
+    def newest(self, place, **page):
+        self.reads["newest"] += 1
+        return super().newest(place, **page)
+
+
+MANY = [fact(f"Shelf {n}: holds boxes.") for n in range(12)]
+
+
+@rule("EX-2")
+@pytest.mark.parametrize("down", [False, True])
+def test_what_all_candidates_are_compared_with_is_read_once(world, down):
+    watched = Watched(world.table)
+    world, model = scripted(with_services(world, records=watched))
+    agent = world.configure()
+    for n in range(3):
+        world.remember(agent, f"Tone: formal {n}.")
+    turn = world.begin(agent)
+    turn.add("Invoices: by post.")
+    watched.reads.clear()
+    world.index.searches, world.index.down = 0, down
+    model.candidates = lambda asked: MANY
+    say(turn, "Hello.").commit()
+    assert counts(turn) == (12, 0, 0, 0)
+    assert world.index.searches == len(MANY)
+    newest = {"newest": 3} if down else {}  # of the session, the agent and the platform
+    assert watched.reads == Counter(stored=1, vectors=2 if down else 1, **newest)

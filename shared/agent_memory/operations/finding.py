@@ -118,6 +118,17 @@ class Finding(ABC):
         """What of a batch of records that count, in rank order, is a result."""
         return batch
 
+    def read_fresh(self) -> list[Stored]:
+        """What the index has not shown yet."""
+        places = self.unindexed.places
+        return self.services.records.stored(places, self.services.embedder.model) if places else []
+
+    def read_newest(self) -> list[Stored]:
+        return self._with_vectors(self.newest())
+
+    def read_staged(self) -> list[Stored]:
+        return self._with_vectors(self.staged())
+
     def beside(self) -> None:
         """Reads what else is needed, while the index is searched."""
         return
@@ -154,26 +165,25 @@ class Finding(ABC):
             _, fresh, answer = self.services.together(self.beside, self._fresh, self._search)
         except IndexUnavailable:
             return _NOTHING, self._from_the_store(), "index_down"
-        fresh += self._with_vectors(self.staged())
+        fresh += self._eligible(self.read_staged())
         return answer, fresh, "index_behind" if self.unindexed.behind else reason
 
     def _from_the_store(self) -> list[Stored]:
         """What stands in for an index that does not answer, or that is not asked: it knows nothing of the past."""
-        return [*self._with_vectors(self.newest()), *self._with_vectors(self.staged())]
+        return self._eligible([*self.read_newest(), *self.read_staged()])
 
     def _search(self) -> IndexAnswer:
         return self.services.index.search(replace(self.query(), words=self.words, vector=self.asked.vector))
 
     def _fresh(self) -> list[Stored]:
-        places = self.unindexed.places
-        return self._eligible(self.services.records.stored(places, self.services.embedder.model)) if places else []
+        return self._eligible(self.read_fresh())
 
     def _with_vectors(self, records: Iterable[Record]) -> list[Stored]:
         by_id = {record.id: record for record in records}
         places = {id: record.place for id, record in by_id.items()}
         is_compared = places and self.asked.vector
         vectors = self.services.records.vectors(places, self.services.embedder.model) if is_compared else {}
-        return self._eligible(Stored(record, vectors.get(id, ())) for id, record in by_id.items())
+        return [Stored(record, vectors.get(id, ())) for id, record in by_id.items()]
 
     def _eligible(self, stored: Iterable[Stored]) -> list[Stored]:
         kept = [one for one in stored if self.wants(one.record)]
@@ -202,10 +212,11 @@ class Finding(ABC):
                 results.append(result)
         return results
 
-    def _read(self, partitions: Mapping[str, str]) -> dict[str, Record]:
+    def _read(self, partitions: Mapping[str, str]) -> Mapping[str, Record]:
         unread = {id: partition for id, partition in partitions.items() if id not in self._known}
         places = self.places(unread) if unread else {}
-        return self._known | (self.services.records.live(places) if places else {})
+        self._known |= self.services.records.live(places) if places else {}
+        return self._known
 
     def _has_enough(self, results: Sequence[Result], following: Ranked) -> bool:
         return len(results) >= self.limit and following.score < results[-1][1].score

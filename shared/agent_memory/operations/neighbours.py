@@ -6,8 +6,9 @@ at too, since it may say the same to the letter. The holder of a candidate's key
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from agent_memory.domain.near import near_of
@@ -17,7 +18,7 @@ from agent_memory.domain.reviewing.candidates import Candidate
 from agent_memory.domain.reviewing.compared import Neighbour
 from agent_memory.domain.reviewing.same import says_the_same
 from agent_memory.domain.scopes import Place, Scope
-from agent_memory.store.records import BACKLOG
+from agent_memory.store.records import BACKLOG, Stored
 
 from .embed import Asked, Usage
 from .enter import Entered
@@ -28,6 +29,7 @@ from .services import Services
 from .staged import View
 
 MOST = 5  # near neighbours of one candidate (EX-2)
+AT_ONCE = 5  # searches: each makes up to three calls at once, and sixteen threads are there for all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,11 @@ def neighbours(
     asked, ahead = services.together(lambda: _asked(services, proposed), lambda: _ahead(seen, entered))
     ahead = replace(ahead, view=view) if view else ahead
     holders = _holders(seen, entered, ahead.view, proposed)
+    shared = _Shared(_Looking(seen, entered, "", _with_vector(asked), ahead))
+    searches = [_Nearest(shared, one.candidate, one.text, each) for one, each in zip(proposed, asked, strict=True)]
     records: dict[str, Record] = {}
     near: list[list[Neighbour]] = []
-    for one, question, holder in zip(proposed, asked, holders, strict=True):
-        found = _Nearest(seen, entered, one, question, ahead).nearest()
+    for found, holder in zip(_searched(services, searches), holders, strict=True):
         if holder and holder.id not in {record.id for record, _ in found}:
             found.append((holder, None))
         records |= {record.id: record for record, _ in found}
@@ -73,12 +76,11 @@ def neighbours(
     return Neighbourhood(near, records, ahead.view, asked[0].usage if asked else None)
 
 
-class _Nearest(TurnFinding):
-    """The search for what is like one candidate: also where the turn writes and does not look."""
+class _Looking(TurnFinding):
+    """A search also where the turn writes and does not look."""
 
-    def __init__(self, services: Services, entered: Entered, proposed: Proposed, asked: Asked, ahead: Ahead) -> None:
-        super().__init__(services, entered, Question(proposed.text, MOST), asked, ahead)
-        self.candidate = proposed.candidate
+    def __init__(self, services: Services, entered: Entered, text: str, asked: Asked, ahead: Ahead) -> None:
+        super().__init__(services, entered, Question(text, MOST), asked, ahead)
         self._searched = list(dict.fromkeys([*entered.visible, *entered.writable]))
 
     @property
@@ -89,14 +91,69 @@ class _Nearest(TurnFinding):
         is_looked_at = record.place in self._searched or self.entered.sees(record)
         return is_looked_at and self.ahead.view.shows(record, self.now)
 
+
+class _Shared:
+    """What all searches of a review read alike, read once: what the index has not shown, what is staged, and where no
+    index answers what stands in for it. known: records that one of them has read."""
+
+    def __init__(self, looking: _Looking) -> None:
+        self.looking = looking
+        self.known: dict[str, Record] = {}
+
+    @cached_property
+    def fresh(self) -> list[Stored]:
+        return self.looking.read_fresh()
+
+    @cached_property
+    def staged(self) -> list[Stored]:
+        return self.looking.read_staged()
+
+    @cached_property
+    def newest(self) -> list[Stored]:
+        return self.looking.read_newest()
+
+
+class _Nearest(_Looking):
+    """The search for what is like one candidate."""
+
+    def __init__(self, shared: _Shared, candidate: Candidate, text: str, asked: Asked) -> None:
+        alike = shared.looking
+        super().__init__(alike.services, alike.entered, text, asked, alike.ahead)
+        self.shared, self.candidate = shared, candidate
+        self._known = shared.known
+
+    def read_fresh(self) -> list[Stored]:
+        return self.shared.fresh
+
+    def read_staged(self) -> list[Stored]:
+        return self.shared.staged
+
+    def read_newest(self) -> list[Stored]:
+        return self.shared.newest
+
     def nearest(self) -> list[tuple[Record, float | None]]:
-        """By cosine; and what says the same and is not among these."""
+        """By cosine; and where none of these says the same, what does, among the first by words."""
         pool = self._pool()
-        by_meaning = [(record, ranked.cosine) for record, ranked in self._found("vector", pool).results[:MOST]]
-        by_words = [record for record, _ in self._found("lexical", pool).results]
-        known = {record.id for record, _ in by_meaning}
-        same = [r for r in by_words if says_the_same(self.candidate, r.summary, r.content) and r.id not in known]
+        found = self._found("vector", pool).results[:MOST]
+        by_meaning = [(record, ranked.cosine) for record, ranked in found]
+        if any(self._says_the_same(record) for record, _ in by_meaning):
+            return [*by_meaning]
+        by_words = [record for record, _ in self._found("lexical", pool).results[:MOST]]
+        same = [record for record in by_words if self._says_the_same(record)]
         return [*((record, None) for record in same[:1]), *by_meaning]
+
+    def _says_the_same(self, record: Record) -> bool:
+        return says_the_same(self.candidate, record.summary, record.content)
+
+
+def _searched(services: Services, searches: Sequence[_Nearest]) -> Iterator[list[tuple[Record, float | None]]]:
+    for start in range(0, len(searches), AT_ONCE):
+        yield from services.together(*(one.nearest for one in searches[start : start + AT_ONCE]))
+
+
+def _with_vector(asked: Sequence[Asked]) -> Asked:
+    """For what is read once: vectors too, if one of the searches compares any."""
+    return next((one for one in asked if one.vector), Asked(None, None))
 
 
 def _asked(services: Services, proposed: Sequence[Proposed]) -> list[Asked]:
