@@ -85,10 +85,10 @@ serve-help: setup ## say how to start the server
 	@echo "Start the server: $(BIN)/agent-memory serve --data ./agent-memory-data --port 8080"
 	@$(BIN)/agent-memory serve --help
 
-bench-quality: setup ## how well searches find: make bench-quality DATA=<folder of data sets>
+bench-quality: setup ## how well searches find: make bench-quality DATA=<folder of data sets> [ONE=<name in the table>]
 	@test -n "$(DATA)" || { echo "Name the folder of data sets: make bench-quality DATA=<folder>" >&2; exit 2; }
-	@echo "bench-quality: every data set in $(DATA), by words, by meaning, by both"
-	@$(BIN)/python tests/performance/quality.py "$(DATA)"
+	@echo "bench-quality: $(or $(ONE),every data set) in $(DATA), by words, by meaning, by both"
+	@$(BIN)/python tests/performance/quality.py "$(DATA)" $(if $(ONE),"$(ONE)")
 
 bench-latency: setup ## how fast recalls and turns are, at 1,000 to 100,000 records
 	@echo "bench-latency: recalls and turns at 1,000, 10,000 and 100,000 records"

@@ -1,4 +1,5 @@
-"""How well searches find: `quality.py DATA` measures by words, by meaning and by both, on every data set in DATA.
+"""How well searches find: `quality.py DATA` measures by words, by meaning and by both, on every data set in DATA;
+`quality.py DATA "locomo-dev, said"` the one that is named so in the table alone.
 
 Documents are saved as an agent saves them, in turns of `add_memory`, a scope of the data being a session, and are asked
 for by `search_memory` in a turn of that session; a conversation also as what turns said, by `search_history`. It is the
@@ -62,10 +63,16 @@ class Scores:
     ndcg_10: float
 
 
-def main(folder: Path) -> int:
+Measure = Callable[[DataSet, Embedder, Progress], dict[str, Scores]]
+
+
+def main(folder: Path, only: str | None = None) -> int:
     data_sets = find_data_sets(folder)
     if not data_sets:
         print(f"no data sets in {folder}: folders with docs.jsonl and queries.jsonl", file=sys.stderr)
+        return 2
+    if only and not any(only in measures(data_set) for data_set in data_sets):
+        print(f"{folder} has nothing that is named {only}", file=sys.stderr)
         return 2
     print("loading the embedding model", file=sys.stderr)
     embedder = CachingEmbedder(local_embedder(), EMBEDDED_BYTES)
@@ -73,10 +80,16 @@ def main(folder: Path) -> int:
     print(f"{'data set':<16}{'search':<12}{'recall@5':>10}{'recall@10':>10}{'nDCG@10':>10}")
     with Progress(console=Console(stderr=True)) as progress:
         for data_set in data_sets:
-            report(data_set.name, measure(data_set, embedder, progress))
-            if data_set.is_conversation:
-                report(f"{data_set.name}, said", measure_history(data_set, embedder, progress))
+            for name, measured in measures(data_set).items():
+                if only in (None, name):
+                    report(name, measured(data_set, embedder, progress))
     return 0
+
+
+def measures(data_set: DataSet) -> dict[str, Measure]:
+    """What is measured of it, by the name it has in the table."""
+    of_records: dict[str, Measure] = {data_set.name: measure}
+    return of_records | ({f"{data_set.name}, said": measure_history} if data_set.is_conversation else {})
 
 
 def report(name: str, scores: dict[str, Scores]) -> None:
@@ -220,6 +233,6 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: quality.py DATA")
-    sys.exit(main(Path(sys.argv[1])))
+    if len(sys.argv) not in (2, 3):
+        raise SystemExit("usage: quality.py DATA [ONE]")
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))
