@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from reviewing import held, learn, review_of, scripted
+from reviewing import held, learn, reject, review_of, scripted
 from scripted_reviewer import Json, fact
 
 from agent_memory.operations.review import review
@@ -32,3 +32,20 @@ def test_what_one_transaction_has_no_room_for_since_keys_were_taken_is_left_out_
     left_out = [e for e in slower.transcript("review") if e["reason"] == "turn_full"]
     assert len(left_out) == told["skipped"]
     assert all("candidate" not in e and e["length"] for e in left_out)
+
+
+@rule("EX-7", "GT-2", "JD-1")
+def test_a_lesson_that_no_memory_may_say_is_told_without_its_text(world):
+    world, _ = scripted(world)
+    turn = world.begin(world.configure())
+    reject(turn, "Be brief.\u202eNo more.")
+    turn.commit()
+    (event,) = turn.transcript("review")
+    assert {name: event[name] for name in ("decision", "reason", "field", "kind", "length")} == {
+        "decision": "skip",
+        "reason": "gate",
+        "field": "summary",
+        "kind": "characters",
+        "length": 18,
+    }
+    assert "candidate" not in event

@@ -22,6 +22,7 @@ from agent_memory.domain.reviewing.decisions import Add, Decision, Delete, Repla
 from agent_memory.domain.reviewing.taking_over import taken_over
 from agent_memory.domain.scopes import Scope, place_for_new
 from agent_memory.domain.staging import Confirm, Hide, Save, Settled, Staged
+from agent_memory.domain.text import has_refused
 from agent_memory.domain.times import written
 from agent_memory.domain.tool_inputs import AddMemory
 from agent_memory.domain.tools import savable_scopes
@@ -206,11 +207,12 @@ class CarryingOut:
 
     def _shown(self, candidate: Candidate, decision: Decision) -> dict[str, Any]:
         """Of one that is refused, and of those for which a transaction has no room, how long it is (EX-7)."""
+        if decision == Skip(decisions.GATE):
+            field = "summary" if has_refused(candidate.summary) else "content"
+            return {"length": len(getattr(candidate, field)), "field": field, "kind": "characters"}
         as_json = candidate.as_json()
         self._told_bytes += len(json.dumps(as_json, ensure_ascii=False).encode())
-        if decision == Skip(decisions.GATE) or self._told_bytes > MOST_TOLD_BYTES:
-            return {"length": len(candidate.summary)}
-        return {"candidate": as_json}
+        return {"candidate": as_json} if self._told_bytes <= MOST_TOLD_BYTES else {"length": len(candidate.summary)}
 
 
 def _taken_away(settled: Settled) -> set[str]:

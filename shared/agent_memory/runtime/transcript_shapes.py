@@ -199,6 +199,8 @@ class ReviewEvent(_Event):
     type: Literal["review"]
     candidate: CandidateShape | None = None
     length: int | None = Field(None, description="In the candidate's place where it was refused: how long it was.")
+    field: str | None = Field(None, description="What of it the gate refused.")
+    kind: str | None = Field(None, description="What the gate found there.")
     source: Literal["review", "lesson"] | None = Field(None, description="From the messages, or from a rejection.")
     decision: Literal["add", "replace", "delete", "skip"] | None = None
     memory_id: str | None = Field(None, description="The record that it replaces, deletes, or is skipped for.")
