@@ -238,3 +238,18 @@ def test_what_all_candidates_are_compared_with_is_read_once(world, down):
     assert world.index.searches == len(MANY)
     newest = {"newest": 3} if down else {}  # of the session, the agent and the platform
     assert watched.reads == Counter(stored=1, vectors=2 if down else 1, **newest)
+
+
+@rule("EX-2", "EX-3")
+def test_of_many_turns_and_a_long_one_among_them_all_is_read_once_and_in_order(world):
+    world, model = scripted(world)
+    agent = world.configure(memory={"extraction": {"every": {"messages": 22}}})
+    model.candidates = lambda asked: []
+    texts = [f"{n}. " + "x" * (WINDOW * 2 // 5) if 5 <= n < 15 else f"{n}. short" for n in range(22)]
+    turns = [[text] for text in texts[:5]] + [texts[5:15]] + [[text] for text in texts[15:]]
+    for several in turns:
+        turn = say(world.begin(agent), *several)
+        turn.commit()
+    assert [text for window in model.shown for text in window] == texts
+    assert [len(window) for window in model.shown] == [5, 2, 2, 2, 2, 9]
+    assert review_of(turn)["status"] == "done"
