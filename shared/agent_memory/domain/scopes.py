@@ -94,6 +94,6 @@ def place_for_new(ids: TurnIds, allowed: Sequence[Scope], chosen: str | None) ->
     scope = Scope(chosen) if chosen else next(iter(allowed), None)
     place = ids.place(scope) if scope and scope in allowed else None
     if place is None:
-        choices = f"scope takes {', '.join(possible)} here" if possible else "this agent saves nothing in this turn"
+        choices = f"scope takes {', '.join(possible)} here" if possible else "this turn has the id of none that the agent writes"
         raise ToolRefused("scope_not_allowed", f"That scope cannot be written: {choices}.", argument="scope")
     return place

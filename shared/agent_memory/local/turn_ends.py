@@ -107,7 +107,7 @@ class TurnEndThreads:
             try:
                 return review(services, agent_id, turn_id)
             except Unavailable as error:
-                log.warning("review waits", turn_id=turn_id, tried=tried, **log.where(error))
+                log.warning("review waits", turn_id=turn_id, tried=tried, why=str(error), **log.where(error))
             except Exception as error:  # by a fault of ours: its turn is to commit all the same
                 log.error("review broke", turn_id=turn_id, **log.where(error))
                 break

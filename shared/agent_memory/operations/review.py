@@ -67,7 +67,7 @@ class _Step:
 
     def read(self) -> Turn:
         reading = read_next(self.services, self.turn)
-        owed = [] if self.turn.review.has_lessons else lessons(self.services, self.turn)
+        owed = [] if self.turn.review.has_lessons else lessons(self.services, self.turn, reading.turns)
         answer = self._propose(reading)
         decided = decide(self.services, self.entered, self._proposals(answer, reading, owed), self.asking)
         decided.counts["skipped"] += len(answer.wrong)
