@@ -38,18 +38,18 @@ class EndsBetween(Turns):
 @rule("HI-1", "TU-10")
 def test_a_message_that_was_answered_is_in_the_history_though_the_turn_ended_meanwhile(world):
     turn = world.begin(world.configure(**KEPT))
-    plain, services = world.services.turns.messages_of, world.services
+    plain, services = world.services.turns.each_message, world.services
 
     def ends_while(write):
         """The end has read the messages when this one is written."""
 
         def overtaken(*turn_of):
-            world.services.turns.messages_of = plain
-            found = plain(*turn_of)
+            world.services.turns.each_message = plain
+            found = list(plain(*turn_of))
             write()
             return found
 
-        world.services.turns.messages_of = overtaken
+        world.services.turns.each_message = overtaken
         end(services, turn.agent, turn.id, outcome="completed")
 
     add_messages(services, turn.agent, turn.id, said("The first."))

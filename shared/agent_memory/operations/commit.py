@@ -7,7 +7,7 @@ review whose target has changed meanwhile is taken again once by the review, the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -154,13 +154,19 @@ def _kept(services: Services, entered: Entered, coming: Sequence[dict[str, Any]]
     """What the session's history gains, once: of a turn that was committed before it has it already. None where a
     message has entered the turn and is not there yet."""
     turn = entered.turn
-    if entered.config.history is None or turn.status is TurnStatus.COMMITTED:
+    if entered.config.history is None or not turn.belongs_to_session or turn.status is TurnStatus.COMMITTED:
         return Kept()
-    before = services.turns.messages_of(turn.agent_id, turn.turn_id) if turn.messages else []
-    if turn.status is TurnStatus.OPEN and len(before) < turn.messages:
-        return None
-    numbered = [{"sequence": n, **message} for n, message in enumerate(coming, entered.first)]
-    return kept_of(services, turn, entered.config, [*before, *numbered], now=services.clock.now())
+    found = 0
+
+    def all_messages() -> Iterator[Mapping[str, Any]]:
+        nonlocal found
+        for message in services.turns.each_message(turn.agent_id, turn.turn_id) if turn.messages else ():
+            found += 1
+            yield message
+        yield from ({"sequence": n, **message} for n, message in enumerate(coming, entered.first))
+
+    kept = kept_of(services, turn, entered.config, all_messages(), now=services.clock.now())
+    return None if turn.status is TurnStatus.OPEN and found < turn.messages else kept
 
 
 def _committed(ended: Turn, view: View, now: datetime, events: Sequence[dict[str, Any]]) -> Turn:
