@@ -67,6 +67,13 @@ class TurnIds(NamedTuple):
     user_id: str | None = None
     preview: bool = False
 
+    def shared_with(self, other: TurnIds) -> TurnIds:
+        """Whom both turns are for: what was said for one user or workflow is not learned for another."""
+        return self._replace(
+            workflow_id=self.workflow_id if other.workflow_id == self.workflow_id else None,
+            user_id=self.user_id if other.user_id == self.user_id else None,
+        )
+
     def place(self, scope: Scope) -> Place | None:
         """Where the turn saves records of that scope; None where it has no id for it."""
         if scope is Scope.PLATFORM:
@@ -94,6 +101,10 @@ def place_for_new(ids: TurnIds, allowed: Sequence[Scope], chosen: str | None) ->
     scope = Scope(chosen) if chosen else next(iter(allowed), None)
     place = ids.place(scope) if scope and scope in allowed else None
     if place is None:
-        choices = f"scope takes {', '.join(possible)} here" if possible else "this turn has the id of none that the agent writes"
+        choices = (
+            f"scope takes {', '.join(possible)} here"
+            if possible
+            else "this turn has no id for any that the agent writes"
+        )
         raise ToolRefused("scope_not_allowed", f"That scope cannot be written: {choices}.", argument="scope")
     return place

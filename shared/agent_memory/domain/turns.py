@@ -129,6 +129,10 @@ class Turn:
         """When the original of a replay began: it sees records as they stood then (HI-5). None: as they are."""
         return made_at(self.replay_of) if self.replay_of else None
 
+    def narrowed(self, ids: TurnIds) -> Turn:
+        """The turn as if it were for these alone."""
+        return replace(self, user_id=ids.user_id, workflow_id=ids.workflow_id)
+
     @property
     def about(self) -> tuple[str, ...]:
         """The users that its records rest on (RC-8)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
@@ -43,11 +43,13 @@ MOST_TOLD_BYTES = 1_000_000  # of candidates in the transcript: what is staged b
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """number: by which a decision names it. about: the users whose words it rests on."""
+    """number: by which a decision names it. about: the users whose words it rests on. shared: the user and the workflow
+    that it is for."""
 
     number: int
     candidate: Candidate
     about: Sequence[str]
+    shared: tuple[str | None, str | None] = (None, None)
 
     @property
     def source(self) -> str:
@@ -55,7 +57,12 @@ class Proposal:
 
     def kept(self) -> dict[str, Any]:
         """What a later decision has to know of it."""
-        return {"candidate": self.candidate.as_json(), "source": self.source, "about": list(self.about)}
+        return {
+            "candidate": self.candidate.as_json(),
+            "source": self.source,
+            "about": list(self.about),
+            "shared": list(self.shared),
+        }
 
 
 @dataclass
@@ -74,16 +81,19 @@ class Decided:
 class CarryingOut:
     """Takes decisions one after another, each over what those before it have changed."""
 
-    def __init__(self, services: Services, entered: Entered, near: Neighbourhood, asking: Asking) -> None:
+    def __init__(
+        self, services: Services, entered: Entered, near: Neighbourhood, asking: Asking, by: Mapping[str, Any]
+    ) -> None:
         self.services, self.entered, self.asking = services, entered, asking
         self.known, self.view = near.records, near.view
-        self.by = entered.turn.writer()
+        self.by = by
         self.decided = Decided(len(near.view.log))
         self._told_before = sum(isinstance(change, Confirm) for change in near.view.log)
         self._confirmed: set[str] = set()
         self._told_bytes = 0
 
     def carry_out(self, proposal: Proposal, decision: Decision, compared: Compared) -> None:
+        decision = self._led_on(decision)
         try:
             self._carry_out(proposal, decision, compared)
         except ToolRefused as refused:
@@ -95,9 +105,12 @@ class CarryingOut:
             case Add():
                 self._save(proposal, proposal.candidate, None)
             case Replace(id):
-                self._save(proposal, self._broadened(proposal.candidate, self.known[id]), self.known[id])
+                target = self.view.settled.after.get(id) or self.known[id]
+                self._save(proposal, self._broadened(proposal.candidate, target), target)
             case Delete(id):
-                self._check_there(self.known[id])
+                standing = self._standing(self.known[id])
+                if standing is None or standing.id != id:
+                    raise ToolRefused("not_active", "Another decision has taken it away.")
                 change, gone = removal(self.services, self.entered, self.known[id], self.by, proposal.source)
                 self._stage(replace(change, decided=proposal.kept()))
                 if isinstance(change, Hide):
@@ -172,14 +185,26 @@ class CarryingOut:
         self.decided.new.append(record)
         self.decided.puts += self.services.records.stage(record, vectors, self.services.embedder.model, fingerprint)
 
-    def _check_there(self, target: Record) -> None:
-        """An earlier decision may have taken it away; what others change meanwhile the commit finds."""
-        stands = self.view.settled.after.get(target.id, target)
-        if target.id in self.view.settled.gone or stands.status is not Status.ACTIVE:
-            raise ToolRefused("not_active", "Another decision has taken it away.")
+    def _led_on(self, decision: Decision) -> Decision:
+        """An earlier decision may have taken the target of a replace: it replaces what took its place, and is added
+        where that was nothing (TU-8). What others change meanwhile the commit finds."""
+        if not isinstance(decision, Replace):
+            return decision
+        standing = self._standing(self.known[decision.memory_id])
+        return Replace(standing.id, decision.reason) if standing else Add(decision.reason)
+
+    def _standing(self, record: Record) -> Record | None:
+        """The record where it is there still, else what has taken its place."""
+        settled = self.view.settled
+        stands = settled.after.get(record.id, record)
+        hidden = settled.hidden.get(record.id)
+        successor = hidden.by if hidden else stands.replaced_by
+        if hidden is None and stands.status is Status.ACTIVE:
+            return stands
+        following = settled.after.get(successor) if successor else None
+        return self._standing(following) if following and following.status is not Status.DELETED else None
 
     def _check_target(self, target: Record, new: Record) -> None:
-        self._check_there(target)
         if target.place.scope.breadth > new.place.scope.breadth:
             raise ToolRefused("broader_target", "A record cannot replace one of a broader scope.")
 

@@ -5,7 +5,8 @@ Leaves to `review` which messages and rejections the proposals come from, and to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agent_memory.domain.errors import ToolRefused
 from agent_memory.domain.parts import record_text
@@ -31,10 +32,16 @@ MOST = 2 * MAX_CHANGES  # proposals that are compared: each with five neighbours
 
 
 def decide(
-    services: Services, entered: Entered, proposals: Sequence[Proposal], asking: Asking, view: View | None = None
+    services: Services,
+    entered: Entered,
+    proposals: Sequence[Proposal],
+    asking: Asking,
+    view: View | None = None,
+    *,
+    by: Mapping[str, Any],
 ) -> Decided:
-    """At most one call of the model, and one correction. view: of the turn, where it is not what is staged. Raises
-    `EmbedderUnavailable`, `ReviewerUnavailable`, `Unreadable`."""
+    """At most one call of the model, and one correction. view: of the turn, where it is not what is staged. by: who
+    writes. Raises `EmbedderUnavailable`, `ReviewerUnavailable`, `Unreadable`."""
     if not proposals:
         return Decided()  # as of most turns: nothing is read
     placed, skipped = _placed(entered, proposals)
@@ -42,7 +49,7 @@ def decide(
     asking.embedded(near.usage)
     compared = _compared(placed, near)
     taken = {**skipped, **_decisions(services, compared, asking)}
-    carrying = CarryingOut(services, entered, near, asking)
+    carrying = CarryingOut(services, entered, near, asking, by)
     for proposal in proposals:
         one = compared.get(proposal.number) or Compared(proposal.number, proposal.candidate, ())
         carrying.carry_out(proposal, taken[proposal.number], one)
@@ -58,7 +65,7 @@ def _placed(entered: Entered, proposals: Sequence[Proposal]) -> tuple[dict[int, 
         candidate = proposal.candidate
         text = candidate.retracts, folded(record_text(candidate.summary, candidate.content))
         if place_in_line >= MOST:
-            skipped[proposal.number] = Skip(decisions.TURN_FULL)
+            skipped[proposal.number] = Skip(decisions.TOO_MANY)
         elif has_refused(candidate.summary) or has_refused(candidate.content or ""):
             skipped[proposal.number] = Skip(decisions.GATE)
         elif text in said:

@@ -22,9 +22,10 @@ from agent_memory.domain.reviewing.asked import candidates_asked
 from agent_memory.domain.reviewing.candidates import CANDIDATES, Candidate, Read, read_candidates
 from agent_memory.domain.reviewing.lessons import lesson_of
 from agent_memory.domain.reviewing.reading import Wrong
+from agent_memory.domain.scopes import TurnIds
 from agent_memory.domain.staging import Dropped
 from agent_memory.domain.times import written
-from agent_memory.domain.turns import ReviewStatus, Turn, Waiting
+from agent_memory.domain.turns import ReviewStatus, Turn
 
 from .asking import Asking, Unreadable
 from .carrying_out import Decided, Proposal
@@ -34,7 +35,7 @@ from .retake import changed_targets, fewer, new_records, without
 from .review_events import decision_event
 from .services import Services
 from .staged import staged_view
-from .unread import Lesson, Reading, lessons, read_next
+from .unread import Lesson, Reading, lessons, owes_lessons, read_next
 
 UNREADABLE = "unreadable"  # why a review has failed: its model's answers could not be read
 UNAVAILABLE = "unavailable"  # it, or the embedding model, did not answer
@@ -64,15 +65,17 @@ class _Step:
         self.services, self.turn, self.asking = services, turn, asking
         self.config = configuration(services, turn).config
         self.entered = Entered(turn, self.config, first=turn.sequence + 1)
+        self.by = turn.writer()
 
     def read(self) -> Turn:
         reading = read_next(self.services, self.turn)
-        owed = [] if self.turn.review.has_lessons else lessons(self.services, self.turn, reading.turns)
+        owed = lessons(self.services, self.turn, reading)
         answer = self._propose(reading)
-        decided = decide(self.services, self.entered, self._proposals(answer, reading, owed), self.asking)
+        entered = replace(self.entered, turn=self.turn.narrowed(reading.ids))
+        decided = decide(self.services, entered, self._proposals(answer, reading, owed), self.asking, by=self.by)
         decided.counts["skipped"] += len(answer.wrong)
         decided.events[:0] = [self._wrong(wrong) for wrong in answer.wrong]
-        return self._stage(decided, lessons=len(owed), rest=reading.rest)
+        return self._stage(decided, lessons=len(owed), reading=reading)
 
     def retake(self) -> Turn:
         """Nothing, unless a target has changed."""
@@ -84,7 +87,8 @@ class _Step:
         kept = [change.decided for change in taken_back if change.decided is not None]
         proposals = [_again(number, decided) for number, decided in enumerate(kept)]
         others = without(self.services, self.entered, view, changed)
-        decided = decide(self.services, self.entered, proposals, self.asking, others)
+        entered = replace(self.entered, turn=self.turn.narrowed(self._ids_of(proposals)))
+        decided = decide(self.services, entered, proposals, self.asking, others, by=self.by)
         dropped = [turns.restage(self.turn, n + 1, Dropped()) for n in changed]
         after = replace(self.turn, review=replace(fewer(self.turn.review, taken_back), retaken=True))
         after = self._write(after, decided, dropped)
@@ -111,7 +115,7 @@ class _Step:
         if not reading.window:
             return Read(CANDIDATES, whole=True)
         now = self.services.clock.now()
-        asked = candidates_asked(self.config, self.turn.ids, reading.window, now=now, time_zone=self.turn.time_zone)
+        asked = candidates_asked(self.config, reading.ids, reading.window, now=now, time_zone=self.turn.time_zone)
         return self.asking.ask(
             self.services.reviewer.propose,
             asked,
@@ -123,7 +127,15 @@ class _Step:
         """What people said of the work comes first: there may be no room for all."""
         proposed = [(lesson_of(lesson.feedback, self.config), lesson.about) for lesson in owed]
         proposed += [(candidate, reading.about) for _, candidate in answer.right]
-        return [Proposal(number, candidate, about) for number, (candidate, about) in enumerate(proposed)]
+        shared = (reading.ids.user_id, reading.ids.workflow_id)
+        return [Proposal(number, candidate, about, shared) for number, (candidate, about) in enumerate(proposed)]
+
+    def _ids_of(self, proposals: Sequence[Proposal]) -> TurnIds:
+        """Whom all of them are for."""
+        ids = self.turn.ids
+        for user_id, workflow_id in (proposal.shared for proposal in proposals):
+            ids = ids.shared_with(ids._replace(user_id=user_id, workflow_id=workflow_id))
+        return ids
 
     def _wrong(self, wrong: Wrong) -> dict[str, Any]:
         """Without its text, which nobody may read: what is wrong with it may be just that."""
@@ -133,12 +145,14 @@ class _Step:
 
     # -- what comes of them
 
-    def _stage(self, decided: Decided, *, lessons: int, rest: Sequence[Waiting]) -> Turn:
-        left = [one._replace(learned=True) for one in rest]  # the first step learns from all that are claimed
+    def _stage(self, decided: Decided, *, lessons: int, reading: Reading) -> Turn:
+        review = self.turn.review
+        has_lessons = review.has_lessons or reading.ids == self.turn.ids
+        has_read = not reading.rest and (has_lessons or not owes_lessons(self.turn))
         after = replace(
             self.turn,
             lessons=self.turn.lessons + lessons,
-            review=replace(self.turn.review, claimed=left, has_lessons=True, has_read=not left),
+            review=replace(review, claimed=reading.rest, has_lessons=has_lessons, has_read=has_read),
         )
         return self._write(after, decided)
 
@@ -161,4 +175,4 @@ class _Step:
 
 def _again(number: int, decided: Mapping[str, Any]) -> Proposal:
     candidate = Candidate(**decided["candidate"], lesson=decided["source"] == "lesson")
-    return Proposal(number, candidate, decided["about"])
+    return Proposal(number, candidate, decided["about"], tuple(decided["shared"]))

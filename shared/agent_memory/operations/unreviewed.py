@@ -15,6 +15,7 @@ from typing import Any
 from agent_memory.domain.configuration import AgentConfig
 from agent_memory.domain.ports import Put
 from agent_memory.domain.reviewing.due import is_due, may_review
+from agent_memory.domain.scopes import Scope
 from agent_memory.domain.times import written
 from agent_memory.domain.turns import Review, ReviewStatus, Turn, TurnStatus, Waiting
 from agent_memory.store.turns import Unreviewed
@@ -39,15 +40,30 @@ def claim(services: Services, config: AgentConfig, turn: Turn) -> Claim:
     if not may_review(config):
         return Claim(Review())
     waiting = _waiting(services, turn)
-    said = turn.said + sum(one.said for one in waiting.turns)
+    readable = _readable(services, config, turn, waiting.turns)
+    said = turn.said + sum(one.said for one in readable)
     if is_due(config.memory.extraction.every, said):
-        others, rest = waiting.turns[:MAX_CLAIMED], waiting.turns[MAX_CLAIMED:]
-        own = [] if rest else _own(turn)  # in the order in which they were said: its own wait behind the rest
-        review = _begun(services, claimed=[*others, *own], due=not rest)
+        others, beyond = readable[:MAX_CLAIMED], readable[MAX_CLAIMED:]
+        own = [] if beyond else _own(turn)  # in the order in which they were said: its own wait behind the rest
+        review = _begun(services, claimed=[*others, *own], due=not beyond)
+        rest = [one for one in waiting.turns if one not in others]
         return Claim(review, [services.turns.leave_unreviewed(turn.ids, waiting, rest)] if others else [])
     if turn.rejections:
         return Claim(_begun(services))
     return Claim(Review(ReviewStatus.NOT_DUE if said else ReviewStatus.NONE))
+
+
+def _readable(services: Services, config: AgentConfig, turn: Turn, waiting: Sequence[Waiting]) -> Sequence[Waiting]:
+    """What of it this turn's review could learn from. Where the agent writes for users and workflows alone, what was
+    said for another one waits for a turn of theirs: nothing of it could be kept."""
+    if not waiting or set(config.writable) - {Scope.USER, Scope.WORKFLOW}:
+        return waiting
+    found = services.turns.several(turn.agent_id, [one.turn_id for one in waiting])
+    return [one for one in waiting if one.turn_id in found and _may_save(config, turn, found[one.turn_id])]
+
+
+def _may_save(config: AgentConfig, turn: Turn, other: Turn) -> bool:
+    return any(turn.ids.shared_with(other.ids).place(scope) for scope in config.writable)
 
 
 def claim_again(services: Services, turn: Turn) -> Claim | None:

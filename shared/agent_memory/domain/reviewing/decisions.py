@@ -26,11 +26,12 @@ PROTECTED = "protected"
 NOT_WRITABLE = "not_writable"
 UNREADABLE = "unreadable"
 TURN_FULL = "turn_full"
+TOO_MANY = "too_many"  # of one step: it was compared with nothing
 TARGET_CHANGED = "target_changed"
 NO_ID = "no_id"  # the turn has none for the candidate's scope
 GATE = "gate"
 
-_NOT_TOLD_AGAIN = {NO_NEIGHBOUR, PROTECTED, NOT_WRITABLE, UNREADABLE, TURN_FULL, TARGET_CHANGED, NO_ID, GATE}
+_NOT_TOLD_AGAIN = {NO_NEIGHBOUR, PROTECTED, NOT_WRITABLE, UNREADABLE, TURN_FULL, TOO_MANY, TARGET_CHANGED, NO_ID, GATE}
 
 
 @dataclass(frozen=True, slots=True)
