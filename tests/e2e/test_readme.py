@@ -235,6 +235,7 @@ REASONS = [
     decisions.NOT_WRITABLE,
     decisions.UNREADABLE,
     decisions.TURN_FULL,
+    decisions.TOO_MANY,
     decisions.TARGET_CHANGED,
     decisions.NO_ID,
     decisions.GATE,
