@@ -87,7 +87,7 @@ NEEDS: Mapping[str, Needs] = {
     # The first step of a turn's end, and the only function that may call the reviewer's model.
     "review": Needs(
         memory=("BatchGetItem", "BatchWriteItem", "GetItem", "Query"),
-        execution=("GetItem", "PutItem", "Query"),
+        execution=("BatchGetItem", "GetItem", "PutItem", "Query"),
         searches=(MEMORIES,),
         embeds=True,
         reviews=True,

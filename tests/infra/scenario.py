@@ -400,7 +400,8 @@ class Scenario:
 
     def reviews(self) -> None:
         """What a review adds, corrects and takes away, and proposes for platform; what it finds known; lessons; a
-        target that changes before the commit, so that it decides again; a review that fails, done again."""
+        target that changes before the commit, so that it decides again; a review that fails, done again, and one whose
+        messages the next one reads."""
         agent = self.api.configure(memory={**MEMORY, "scope": {"read": EVERYWHERE, "write": EVERYWHERE}})
         colour, size, offices = (f"{what} {self.count()}" for what in ("colour", "size", "offices"))
         self.reviewed(agent, told("It is red.", colour), told("It is large.", size))
@@ -419,6 +420,10 @@ class Scenario:
         assert ok(self.api.get(turn.path))["review"]["status"] == "done"
         (held,) = ok(self.api.get(path, memory_key=colour))["memories"]
         assert held["summary"] == "It is grey."
+        self.model.down = True
+        self.reviewed(agent, told("It is white.", colour))
+        self.model.down = False
+        self.reviewed(agent, told("It is black.", colour))  # and what the turn before it said
 
     def reviewed(self, agent: str, *proposed: dict[str, Any], judged: bool = False) -> TurnOverHttp:
         turn = self.api.begin(agent, user_id="u", messages=[{"role": "user", "text": f"Said {self.count()}."}])

@@ -21,7 +21,7 @@ from agent_memory.operations.turn_end import carry_out
 from agent_memory.runtime import observability as log
 from agent_memory.runtime.turn_ends import tell
 
-THREADS = 16  # turns at once: a review mostly waits for its model
+THREADS = 8  # turns at once: a review mostly waits for its model, but one by rules embeds on this machine
 TRIES = 3  # of a step of a review, each with the tries of the model's own client
 WAIT_S = 1.0  # before the second, twice as long before the third, each by half more or less
 LATER_S = 5.0  # before a turn is tried again whose commit the store did not take
