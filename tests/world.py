@@ -6,7 +6,7 @@ to (`world.index_all()`): a test decides what is indexed and what is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -241,6 +241,29 @@ def one_machine(folder: Path, embedder: Embedder | None = None) -> Iterator[Worl
     table.close()
 
 
+class MadeAtFirstUse:
+    """An index that most tests never use: to make and remove one takes a node a third of a second."""
+
+    def __init__(self, index: OpenSearchIndex) -> None:
+        self._index = index
+        self._is_made = False
+
+    def search(self, query: IndexQuery) -> IndexAnswer:
+        return self._made().search(query)
+
+    def apply(self, entries: Sequence[IndexEntry]) -> dict[str, str]:
+        return self._made().apply(entries)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made(), name)
+
+    def _made(self) -> OpenSearchIndex:
+        if not self._is_made:
+            self._index.ensure()
+            self._is_made = True
+        return self._index
+
+
 @contextmanager
 def in_aws(client: Any, opensearch_url: str, embedder: Embedder | None = None) -> Iterator[World]:
     """DynamoDB (moto) and a real OpenSearch node."""
@@ -253,8 +276,7 @@ def in_aws(client: Any, opensearch_url: str, embedder: Embedder | None = None) -
         for alias in aliases
     )
     index.ensure()
-    past.ensure()
-    yield world_of(table, index, past, embedder)
+    yield world_of(table, index, MadeAtFirstUse(past), embedder)
     for alias in aliases:
         node.indices.delete(index=f"{alias}*", ignore_unavailable=True)
 
