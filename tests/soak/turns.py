@@ -207,7 +207,7 @@ class Turns:
     def settle(self) -> None:
         """One of the turns that are ending is reviewed, and commits."""
         run = self.run
-        listed = [turn for _, turn in run.stage.services.turns.all_ending(limit=100)]
+        listed = [turn for _, turn in run.stage.services.turns.all_ending()]
         expect(run.name_all(listed), run.name_all(attempt.id for attempt in run.ending), "turns that are ending")
         if not run.ending:
             return self.commit()
