@@ -7,13 +7,12 @@ the schemas to `domain.reviewing`, and how a service spells all this to its adap
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from agent_memory.domain.ports import Correction
+from agent_memory.domain.reviewing.instructions import instructions_in
 from agent_memory.domain.reviewing.schemas import (
     MEMORY_CANDIDATES,
     MEMORY_DECISIONS,
@@ -23,7 +22,6 @@ from agent_memory.domain.reviewing.schemas import (
 
 TIMEOUT_S = 60.0  # 24,000 tokens to read, and some thousand to write at 50 to 100 a second
 
-_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 _NOTHING = "(empty)"  # services refuse a message without text
 
 
@@ -57,7 +55,5 @@ def _messages(asked: Mapping[str, Any], correction: Correction | None) -> list[M
     return [question, Message("assistant", correction.answer.strip() or _NOTHING), Message("user", correction.faults)]
 
 
-@cache
 def _told(name: str) -> str:
-    text = (Path(__file__).with_name("prompts") / f"{name}.md").read_text("utf-8")
-    return _COMMENT.sub("", text).strip()
+    return instructions_in(Path(__file__).with_name("prompts") / f"{name}.md")

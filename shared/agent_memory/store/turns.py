@@ -259,10 +259,6 @@ class Turns:
         rows = self._table.query("execution", partition, prefix=prefix, newest_first=True, after=behind, limit=2)
         return rows[1].key.sort if len(rows) > 1 else None
 
-    def messages_of(self, agent_id: str, turn_id: str) -> list[dict[str, Any]]:
-        """All that were kept, in order."""
-        return list(self.each_message(agent_id, turn_id))
-
     def each_message(self, agent_id: str, turn_id: str) -> Iterator[dict[str, Any]]:
         """The same, read as they are asked for."""
         return messages_in(self._table, keys.turn_partition(agent_id, turn_id))

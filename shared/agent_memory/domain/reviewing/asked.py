@@ -5,10 +5,8 @@ Knows what the model is shown of the agent, the turn and the records. Leaves to 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,10 +17,9 @@ from ..scopes import TurnIds
 from ..tool_schemas import PURPOSES
 from ..tools import savable_kinds, savable_scopes
 from .compared import Compared, Neighbour
+from .instructions import instructions_in
 
 MAX_NEIGHBOUR_CHARACTERS = 2000  # of its content: five of 16,000 beside each candidate would fill a model's window
-
-_COMMENT = re.compile("<!--.*?-->\n?", re.DOTALL)
 
 
 def candidates_asked(
@@ -46,11 +43,9 @@ def decisions_asked(compared: Sequence[Compared]) -> dict[str, Any]:
     return {"candidates": [_candidate(each) for each in compared]}
 
 
-@cache
 def default_instructions() -> str:
-    """What a review keeps where the configuration does not say; the reasons stay in the file."""
-    written = Path(__file__).with_name("what_to_keep.md").read_text("utf-8")
-    return _COMMENT.sub("", written).strip()
+    """What a review keeps where the configuration does not say."""
+    return instructions_in(Path(__file__).with_name("what_to_keep.md"))
 
 
 def _candidate(compared: Compared) -> dict[str, Any]:
